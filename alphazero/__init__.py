@@ -1,0 +1,32 @@
+"""AlphaZero for small board games: rules, network, search, engine. The public API stands in __all__."""
+
+from alphazero.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from alphazero.engine import Engine, EngineFull, EngineLimits
+from alphazero.game import Game, IllegalBoard, IllegalMove, Position, UnknownGame, game_names, get_game
+from alphazero.player import Player, SearchResult, load_player
+from alphazero.settings import DEFAULT_LEVEL, LEVELS, Budget, Level, NetworkShape, SearchSettings
+
+__all__ = [
+    "DEFAULT_LEVEL",
+    "LEVELS",
+    "Budget",
+    "Checkpoint",
+    "CheckpointError",
+    "Engine",
+    "EngineFull",
+    "EngineLimits",
+    "Game",
+    "IllegalBoard",
+    "IllegalMove",
+    "Level",
+    "NetworkShape",
+    "Player",
+    "Position",
+    "SearchResult",
+    "SearchSettings",
+    "UnknownGame",
+    "game_names",
+    "get_game",
+    "load_checkpoint",
+    "load_player",
+]

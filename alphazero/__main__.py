@@ -1,0 +1,40 @@
+"""The commands: `python -m alphazero COMMAND GAME ...`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+from alphazero.checkpoint import CheckpointError
+from alphazero.engine import EngineFull
+from alphazero.game import game_names
+
+COMMANDS = {
+    "bench": "measure how close the search comes to the speed of the bare network",
+    "export": "write a checkpoint as a folder ready for the Hugging Face Hub",
+    "play": "play against the AI in this terminal",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m alphazero", description="AlphaZero for small board games.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, what in COMMANDS.items():
+        module = importlib.import_module(f"alphazero.{name}")
+        command = commands.add_parser(name, help=what, description=module.__doc__.splitlines()[0])
+        command.add_argument("game", metavar="GAME", choices=game_names(), help=f"one of: {', '.join(game_names())}")
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    args = parser.parse_args(arguments)
+    try:
+        return args.run(args)
+    except (ValueError, CheckpointError, EngineFull, OSError) as error:
+        print(f"{parser.prog} {args.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

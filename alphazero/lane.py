@@ -1,0 +1,225 @@
+"""A lane: all searches of one model in one worker thread, stepped as one batch."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections import OrderedDict
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alphazero.forest import Forest
+from alphazero.game import Position
+from alphazero.model import Model
+from alphazero.root import Root
+from alphazero.settings import SearchSettings
+from alphazero.stats import Stats
+
+if TYPE_CHECKING:
+    from alphazero.engine import EngineLimits
+
+_tokens = itertools.count(1)
+
+# Below this part of the pool, trees kept for later are given up, oldest first.
+KEEP_SPARE = 0.125
+
+
+@dataclass(eq=False)
+class Job:
+    """A search as the engine sees it."""
+
+    model: Model
+    position: Position
+    limit: int
+    deadline: float
+    settings: SearchSettings
+    seed: int
+    previous: Outcome | None
+    future: Future[Outcome]
+    started: float
+    worker: int = 0
+    tree: int = -1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished (or peeked at) search: its root, why it stopped, and the token by which its tree may be resumed."""
+
+    position: Position
+    root: Root
+    seconds: float
+    stopped: str  # "simulations", "seconds", "proven", "memory", or "running"
+    token: int
+    worker: int
+
+
+@dataclass(eq=False)
+class _Kept:
+    tree: int
+    position: Position = field(repr=False)
+
+
+class Lane:
+    """Not thread-safe by itself; the worker holds its lock around everything but the network call."""
+
+    def __init__(self, model: Model, limits: EngineLimits, stats: Stats):
+        self.game = model.game
+        self._limits = limits
+        self._stats = stats
+        self._evaluator = model.make_evaluator()
+        self._forest = Forest(
+            model.game, trees=limits.searches, memory_bytes=limits.memory_mb << 20, max_batch=limits.batch
+        )
+        self.jobs: list[Job] = []
+        self._free = list(range(limits.searches - 1, -1, -1))
+        self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self._next = 0  # whose turn it is when there are more searches than rows in a batch
+        self._turn: tuple[list[Job], np.ndarray, np.ndarray] | None = None
+        self._earliest = float("inf")
+        self._reported_bytes = 0
+        self._reported_simulations = 0
+        self._empty = (np.zeros((0, model.game.num_actions), np.float32), np.zeros(0, np.float32))
+        self._warm_up()
+
+    def __del__(self) -> None:
+        self._stats.tree_bytes(self.game.name, -self._reported_bytes)
+
+    def _warm_up(self) -> None:
+        """Compile every kernel and let the network meet the usual small batches, before anybody waits for it."""
+        settings = SearchSettings(noise_fraction=0.25)
+        start = self.game.start()
+        self._forest.begin(0, start, 8, settings, 0)
+        for rows in range(1, self._limits.look_ahead + 1):
+            batch = self._forest.gather(np.zeros(1, np.int64), np.full(1, rows, np.int64))
+            self._forest.scatter(*(self._evaluator.evaluate(batch) if len(batch) else self._empty))
+        self._forest.resume(0, (start.legal_moves()[0],), 8, settings, 0)
+        self._forest.close(0)
+        self._reported_simulations = self._forest.total_simulations()
+
+    # -- coming and going ---------------------------------------------------------------------------------------------
+
+    def admit(self, job: Job) -> None:
+        """Give a job its tree: the one it may resume, or a new one."""
+        self._sweep(time.perf_counter())  # a cancelled search may still hold the last tree
+        job.tree = self._resume(job)
+        if job.tree < 0:
+            if not self._free:
+                self._give_up_oldest()
+            job.tree = self._free.pop()
+            self._forest.begin(job.tree, job.position, job.limit, job.settings, job.seed)
+        self.jobs.append(job)
+        self._changed()
+        self._stats.in_flight(self.game.name, 1)
+
+    def _resume(self, job: Job) -> int:
+        if job.previous is None:
+            return -1
+        kept = self._kept.get(job.previous.token)
+        moves = job.position.moves_since(kept.position) if kept else None
+        if kept is None or moves is None:
+            return -1
+        del self._kept[job.previous.token]
+        if self._forest.resume(kept.tree, moves, job.limit, job.settings, job.seed):
+            return kept.tree
+        self._close(kept.tree)
+        return -1
+
+    def _give_up_oldest(self) -> None:
+        _, kept = self._kept.popitem(last=False)
+        self._close(kept.tree)
+
+    def _close(self, tree: int) -> None:
+        self._forest.close(tree)
+        self._free.append(tree)
+
+    def _leave(self, job: Job, stopped: str | None) -> None:
+        """Take a job out; with a reason it is answered and its tree kept, without one it was cancelled."""
+        self.jobs.remove(job)
+        self._changed()
+        self._stats.in_flight(self.game.name, -1)
+        if stopped is not None and job.future.set_running_or_notify_cancel():
+            outcome = self._outcome(job, stopped, next(_tokens))
+            self._kept[outcome.token] = _Kept(job.tree, job.position)
+            self._stats.finished(self.game.name, outcome.seconds)
+            job.future.set_result(outcome)
+        else:
+            self._close(job.tree)
+            self._stats.cancelled(self.game.name)
+
+    def _changed(self) -> None:
+        self._turn = None
+        self._earliest = min((job.deadline for job in self.jobs), default=float("inf"))
+
+    # -- one step -----------------------------------------------------------------------------------------------------
+
+    def step(self, lock: threading.Lock) -> None:
+        """One leaf (or, with few searches, a few leaves) of every search, or of as many as a batch holds."""
+        begin = time.perf_counter()
+        with lock:
+            self._sweep(begin)
+            if not self.jobs:
+                return
+            jobs, active, want = self._take_turn()
+            batch = self._forest.gather(active, want)
+        asked = time.perf_counter()
+        logits, values = self._evaluator.evaluate(batch) if len(batch) else self._empty
+        answered = time.perf_counter()
+        with lock:
+            done = self._forest.scatter(logits, values)
+            if done is not None:
+                for job in [job for job, is_done in zip(jobs, done, strict=True) if is_done]:
+                    self._leave(job, self._why(job))
+            if self._kept and self._forest.spare() < KEEP_SPARE:
+                self._give_up_oldest()
+            used, simulations = self._forest.used_bytes(), self._forest.total_simulations()
+        self._stats.tree_bytes(self.game.name, used - self._reported_bytes)
+        tree_seconds = asked - begin + time.perf_counter() - answered
+        done_now = simulations - self._reported_simulations
+        self._stats.step(self.game.name, len(batch), done_now, answered - asked, tree_seconds)
+        self._reported_bytes, self._reported_simulations = used, simulations
+
+    def _sweep(self, now: float) -> None:
+        """Drop what was cancelled and answer what has run out of time, if it has anything to say yet."""
+        for job in [job for job in self.jobs if job.future.cancelled()]:
+            self._leave(job, None)
+        if now >= self._earliest:
+            for job in [job for job in self.jobs if job.deadline <= now]:
+                if self._forest.evaluated(job.tree):
+                    self._leave(job, "seconds")
+
+    def _take_turn(self) -> tuple[list[Job], np.ndarray, np.ndarray]:
+        """(jobs, their trees, how many rows each may fill). Round robin when there are more than a batch holds."""
+        size = self._limits.batch
+        if self._turn is None or len(self.jobs) > size:
+            jobs = self.jobs
+            if len(jobs) > size:
+                start = self._next % len(jobs)
+                jobs = (jobs[start:] + jobs[:start])[:size]
+                self._next = start + size
+            rows = max(1, self._limits.look_ahead // len(jobs))
+            self._turn = (
+                list(jobs),
+                np.array([job.tree for job in jobs], np.int64),
+                np.full(len(jobs), rows, np.int64),
+            )
+        return self._turn
+
+    def _why(self, job: Job) -> str:
+        if self._forest.out_of_memory(job.tree):
+            return "memory"
+        return "simulations" if self._forest.simulations(job.tree) >= job.limit else "proven"
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def peek(self, job: Job) -> Outcome | None:
+        if job not in self.jobs or not self._forest.evaluated(job.tree):
+            return None
+        return self._outcome(job, "running", 0)
+
+    def _outcome(self, job: Job, stopped: str, token: int) -> Outcome:
+        root = Root(self._forest, job.tree)
+        return Outcome(job.position, root, time.perf_counter() - job.started, stopped, token, job.worker)

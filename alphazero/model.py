@@ -1,0 +1,30 @@
+"""A model: a game and a way to make evaluators for it. What the engine runs searches with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from alphazero.checkpoint import Checkpoint
+from alphazero.evaluator import Evaluator, make_evaluator
+from alphazero.game import Game
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Compared by identity: searches of the same Model object share batches and trees."""
+
+    game: Game
+    make_evaluator: Callable[[], Evaluator]  # called once in every worker thread that meets the model
+    checkpoint: Checkpoint | None = None
+
+    @staticmethod
+    def of(checkpoint: Checkpoint, *, backend: str = "auto", precision: str = "auto") -> Model:
+        game = checkpoint.game
+
+        def make() -> Evaluator:
+            return make_evaluator(
+                checkpoint.weights, checkpoint.shape, game.rows, game.cols, backend=backend, precision=precision
+            )
+
+        return Model(game, make, checkpoint)

@@ -1,0 +1,106 @@
+"""The knobs of network, search and levels, as frozen dataclasses that check themselves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+LEVELS = ("beginner", "easy", "medium", "hard", "master")
+DEFAULT_LEVEL = "medium"
+
+
+class _Settings:
+    """Builds a settings dataclass from a mapping and refuses keys it does not know."""
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        known = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        unknown = sorted(set(values) - set(known))
+        if unknown:
+            raise ValueError(f"unknown {cls.__name__} setting {unknown[0]!r}; known: {', '.join(known)}")
+        return cls(**values)
+
+
+def _whole(name: str, value: object, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+
+
+def check_number(name: str, value: object, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class NetworkShape(_Settings):
+    """Everything that fixes the network's arrays, apart from the board's size."""
+
+    planes: int
+    channels: int = 64
+    blocks: int = 5
+    head_channels: int = 32
+    value_units: int = 64
+
+    def __post_init__(self) -> None:
+        _whole("planes", self.planes, 1, 64)
+        _whole("channels", self.channels, 1, 1024)
+        _whole("blocks", self.blocks, 0, 64)
+        _whole("head_channels", self.head_channels, 1, 1024)
+        _whole("value_units", self.value_units, 1, 1024)
+
+
+@dataclass(frozen=True)
+class SearchSettings(_Settings):
+    """How a search chooses. The score of a move is Q + c_puct * P * sqrt(N_parent) / (1 + N).
+
+    fpu_reduction: a move not tried yet counts as the node's own value less this times the square root of the prior
+        mass tried so far (KataGo's first-play urgency, arXiv 1902.10565).
+    noise_fraction, noise_alpha: Dirichlet noise mixed into the root's priors; for self-play, 0 in play.
+    solver: carry proven wins, losses and draws up the tree and stop at a proven root (Winands et al. 2008).
+    """
+
+    c_puct: float = 1.5
+    fpu_reduction: float = 0.2
+    noise_fraction: float = 0.0
+    noise_alpha: float = 0.3
+    solver: bool = True
+
+    def __post_init__(self) -> None:
+        check_number("c_puct", self.c_puct, 0.0, 100.0)
+        check_number("fpu_reduction", self.fpu_reduction, 0.0, 2.0)
+        check_number("noise_fraction", self.noise_fraction, 0.0, 1.0)
+        check_number("noise_alpha", self.noise_alpha, 1e-3, 100.0)
+        if not isinstance(self.solver, bool):
+            raise ValueError(f"solver must be True or False, not {self.solver!r}")
+
+
+@dataclass(frozen=True)
+class Level(_Settings):
+    """A strength a person can choose: how long it thinks and how loosely it picks among what it found."""
+
+    simulations: int | None
+    temperature: float = 0.0
+    seconds: float | None = None
+
+
+MAX_SIMULATIONS = 100_000
+MAX_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When a search stops: after so many visits of the root's moves, after so many seconds, or at the first of both."""
+
+    simulations: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.simulations is None and self.seconds is None:
+            raise ValueError("a search needs a budget: simulations, seconds or both")
+        if self.simulations is not None:
+            _whole("simulations", self.simulations, 1, MAX_SIMULATIONS)
+        if self.seconds is not None:
+            check_number("seconds", self.seconds, 0.0, MAX_SECONDS)
+            if not math.isfinite(self.seconds) or self.seconds <= 0:
+                raise ValueError(f"seconds must be more than 0, not {self.seconds!r}")

@@ -1,0 +1,428 @@
+"""Search trees in flat arrays, and the steps every search is made of. Compiled by Numba; knows no game.
+
+All trees of one game share one pool of nodes. A node owns a fixed row of edges, one per legal move. Edges are kept so
+that those tried come first and the next one to try, the highest prior left, stands right behind them: choosing a
+move reads only the tried ones and one more, however many moves are legal.
+
+Points of view: a node's `value_sum`, `value` and `proof` belong to the player to move AT the node (value_to_move). A
+parent therefore reads its child's numbers with the sign turned.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+NONE = -1
+NO_MEMORY = -2
+
+# Node status
+NEW, WAITING, READY = 0, 1, 2  # state not yet computed; edges known, network not asked; evaluated or terminal
+
+# Proof: what is certain for the player to move
+OPEN, WIN, LOSS, DRAW = 0, 1, -1, 2
+
+NODE = np.dtype(
+    [
+        ("value_sum", np.float64),
+        ("visits", np.int32),
+        ("pending", np.int32),  # virtual visits while leaves are looked for ahead of time; 0 between steps
+        ("parent", np.int32),
+        ("link", np.int32),  # next node of the same tree in order of creation, or next free node
+        ("value", np.float32),  # the network's own word, or the result of a finished game
+        ("action", np.int16),  # the move that led here
+        ("edge_count", np.int16),
+        ("proof_plies", np.int16),  # a proven result comes within so many plies
+        ("proof", np.int8),
+        ("status", np.int8),
+    ],
+    align=True,
+)
+
+EDGE = np.dtype([("prior", np.float32), ("child", np.int32), ("action", np.int16)], align=True)
+
+# One running (or kept) search.
+TREE = np.dtype(
+    [
+        ("root", np.int32),
+        ("oldest", np.int32),
+        ("newest", np.int32),
+        ("nodes", np.int32),
+        ("limit", np.int32),  # visits of the root's moves at which the search is done
+        ("c_puct", np.float64),
+        ("fpu_reduction", np.float64),
+        ("noise_fraction", np.float64),
+        ("solver", np.bool_),
+        ("out_of_memory", np.bool_),
+    ],
+    align=True,
+)
+
+# Fields of Pool.counts. Every tree, idle ones included, owns a SHARE of nodes for sure, so a new search always finds
+# room; PROMISED is what is still open of all shares. What is AVAILABLE beyond that goes to whoever asks first.
+# SIMULATIONS counts those finished in all trees, ever.
+FREE_HEAD, FRESH, AVAILABLE, PROMISED, SHARE, SIMULATIONS = 0, 1, 2, 3, 4, 5
+
+
+class Pool(NamedTuple):
+    """The arrays behind every tree of one game.
+
+    nodes NODE [capacity], edges EDGE [capacity, actions], states int16 [capacity, state_size], trees TREE [trees],
+    noise float32 [trees, actions] (drawn when a search begins), counts int64 [6].
+    """
+
+    nodes: np.ndarray
+    edges: np.ndarray
+    states: np.ndarray
+    trees: np.ndarray
+    noise: np.ndarray
+    counts: np.ndarray
+
+
+def make_pool(capacity: int, trees: int, actions: int, state_size: int) -> Pool:
+    # np.empty takes address space, not memory: pages become real when a node is first used.
+    share = capacity // (2 * trees)
+    counts = np.array([NONE, 0, capacity, share * trees, share, 0], np.int64)
+    pool = Pool(
+        np.empty(capacity, NODE),
+        np.empty((capacity, actions), EDGE),
+        np.empty((capacity, state_size), np.int16),
+        np.zeros(trees, TREE),
+        np.zeros((trees, actions), np.float32),
+        counts,
+    )
+    for field in ("root", "oldest", "newest"):
+        pool.trees[field] = NONE
+    return pool
+
+
+def node_bytes(actions: int, state_size: int) -> int:
+    return NODE.itemsize + actions * EDGE.itemsize + state_size * 2
+
+
+@njit(cache=True, nogil=True)
+def close_tree(pool, tree):
+    """Give all nodes back. The tree's list is spliced into the free list whole, so this takes no time."""
+    record = pool.trees[tree]
+    if record.oldest != NONE:
+        pool.nodes[record.newest].link = pool.counts[FREE_HEAD]
+        pool.counts[FREE_HEAD] = record.oldest
+        pool.counts[AVAILABLE] += record.nodes
+    pool.counts[PROMISED] += min(record.nodes, pool.counts[SHARE])
+    record.root = NONE
+    record.oldest = NONE
+    record.newest = NONE
+    record.nodes = 0
+
+
+@njit(cache=True, nogil=True)
+def new_node(pool, tree, parent, action):
+    """A fresh node of this tree, or NO_MEMORY when its share is used up and the rest of the pool too."""
+    counts = pool.counts
+    record = pool.trees[tree]
+    if record.nodes < counts[SHARE]:
+        counts[PROMISED] -= 1
+    elif counts[AVAILABLE] - counts[PROMISED] <= 0:
+        record.out_of_memory = True
+        return NO_MEMORY
+    if counts[FREE_HEAD] != NONE:
+        index = counts[FREE_HEAD]
+        counts[FREE_HEAD] = pool.nodes[index].link
+    else:
+        index = counts[FRESH]
+        counts[FRESH] += 1
+    counts[AVAILABLE] -= 1
+    node = pool.nodes[index]
+    node.value_sum = 0.0
+    node.visits = 0
+    node.pending = 0
+    node.parent = parent
+    node.link = NONE
+    node.value = 0.0
+    node.action = action
+    node.edge_count = 0
+    node.proof_plies = 0
+    node.proof = OPEN
+    node.status = NEW
+    if record.newest == NONE:
+        record.oldest = index
+    else:
+        pool.nodes[record.newest].link = index
+    record.newest = index
+    record.nodes += 1
+    return index
+
+
+@njit(cache=True, nogil=True)
+def set_edges(pool, index, mask):
+    """One edge per legal move, in ascending order, priors still unknown."""
+    edges = pool.edges[index]
+    count = 0
+    for action in range(mask.size):
+        if mask[action]:
+            edges[count].prior = 0.0
+            edges[count].child = NONE
+            edges[count].action = action
+            count += 1
+    pool.nodes[index].edge_count = count
+
+
+@njit(cache=True, nogil=True)
+def bring_best_forward(edges, first, count):
+    """Put the highest prior of edges[first:count] at `first`; equal priors go by the smaller action."""
+    best = first
+    for k in range(first + 1, count):
+        if edges[k].prior > edges[best].prior or (
+            edges[k].prior == edges[best].prior and edges[k].action < edges[best].action
+        ):
+            best = k
+    if best != first:
+        prior, child, action = edges[first].prior, edges[first].child, edges[first].action
+        edges[first].prior = edges[best].prior
+        edges[first].child = edges[best].child
+        edges[first].action = edges[best].action
+        edges[best].prior = prior
+        edges[best].child = child
+        edges[best].action = action
+
+
+@njit(cache=True, nogil=True)
+def exact_value(proof):
+    """value_to_move of a proven node."""
+    return 0.0 if proof == DRAW else float(proof)
+
+
+@njit(cache=True, nogil=True)
+def choose(pool, tree, index):
+    """The edge with the highest PUCT score: Q + c_puct * P * sqrt(N_parent) / (1 + N), Q as value_to_move here."""
+    nodes = pool.nodes
+    node = nodes[index]
+    record = pool.trees[tree]
+    edges = pool.edges[index]
+    explore = record.c_puct * np.sqrt(float(node.visits + node.pending))
+    own = node.value_sum / node.visits if node.visits > 0 else float(node.value)
+    tried_mass = 0.0
+    best = NONE
+    best_score = -np.inf
+    for k in range(node.edge_count):
+        prior = float(edges[k].prior)
+        child_index = edges[k].child
+        count = 0
+        if child_index != NONE:
+            child = nodes[child_index]
+            count = child.visits + child.pending
+        if count == 0:
+            # Nothing behind this edge can score higher: the same Q, a smaller prior.
+            if own - record.fpu_reduction * np.sqrt(tried_mass) + explore * prior > best_score:
+                best = k
+            break
+        tried_mass += prior
+        child = nodes[child_index]
+        if record.solver and child.proof != OPEN and child.visits > 0:
+            if child.proof == WIN:
+                continue  # the other side wins there: never again
+            q = -exact_value(child.proof)
+        else:
+            q = -(child.value_sum + child.pending) / count  # a pending visit counts as lost for the chooser
+        score = q + explore * prior / (1 + count)
+        if score > best_score:
+            best_score = score
+            best = k
+    return best
+
+
+@njit(cache=True, nogil=True)
+def descend(pool, tree):
+    """From the root to the node where this simulation ends: unvisited, waiting, finished, or made just now (NEW)."""
+    index = pool.trees[tree].root
+    while True:
+        node = pool.nodes[index]
+        if node.visits + node.pending == 0 or node.status != READY or node.proof != OPEN:
+            return index
+        k = choose(pool, tree, index)
+        edges = pool.edges[index]
+        if edges[k].child == NONE:
+            child = new_node(pool, tree, index, edges[k].action)
+            if child != NO_MEMORY:
+                edges[k].child = child
+                if k + 1 < node.edge_count:
+                    bring_best_forward(edges, k + 1, node.edge_count)
+            return child
+        index = edges[k].child
+
+
+@njit(cache=True, nogil=True)
+def add_pending(pool, index, amount):
+    """Virtual visits on the path from a node up to its root."""
+    while index != NONE:
+        pool.nodes[index].pending += amount
+        index = pool.nodes[index].parent
+
+
+@njit(cache=True, nogil=True)
+def prove(pool, index):
+    """Try to prove a node from its visited children; True if it is proven."""
+    node = pool.nodes[index]
+    edges = pool.edges[index]
+    all_proven = True
+    any_draw = False
+    shortest_win = np.int16(32767)
+    longest = np.int16(0)
+    for k in range(node.edge_count):
+        if edges[k].child == NONE or pool.nodes[edges[k].child].visits == 0:
+            all_proven = False
+            continue
+        child = pool.nodes[edges[k].child]
+        if child.proof == LOSS:
+            shortest_win = min(shortest_win, child.proof_plies + 1)
+        elif child.proof == OPEN:
+            all_proven = False
+        else:
+            any_draw |= child.proof == DRAW
+            longest = max(longest, child.proof_plies + 1)
+    if shortest_win < 32767:
+        node.proof = WIN
+        node.proof_plies = shortest_win
+    elif all_proven:
+        node.proof = DRAW if any_draw else LOSS
+        node.proof_plies = longest
+    return node.proof != OPEN
+
+
+@njit(cache=True, nogil=True)
+def back_up(pool, tree, index):
+    """Count one finished simulation that ended at this node, up to the root, with any proof it brings."""
+    solver = pool.trees[tree].solver
+    node = pool.nodes[index]
+    proven = node.proof != OPEN
+    value = exact_value(node.proof) if proven else float(node.value)
+    if node.parent != NONE:  # the root's own evaluation is no simulation
+        pool.counts[SIMULATIONS] += 1
+    while True:
+        node.visits += 1
+        node.value_sum += value
+        if node.parent == NONE:
+            break
+        index = node.parent
+        node = pool.nodes[index]
+        proven = solver and proven and prove(pool, index)
+        value = exact_value(node.proof) if proven else -value
+
+
+@njit(cache=True, nogil=True)
+def is_done(pool, tree):
+    """Has this search all the visits it wants, or a proven root?"""
+    record = pool.trees[tree]
+    root = pool.nodes[record.root]
+    return root.visits > record.limit or (root.proof != OPEN and record.solver) or record.out_of_memory
+
+
+@njit(cache=True, nogil=True)
+def mix_noise(pool, tree):
+    """Blend the drawn noise into the root's priors and put the edges in order again, visited ones first."""
+    record = pool.trees[tree]
+    edges = pool.edges[record.root]
+    count = pool.nodes[record.root].edge_count
+    total = 0.0
+    for k in range(count):
+        total += pool.noise[tree, edges[k].action]
+    visited = 0
+    for k in range(count):
+        share = pool.noise[tree, edges[k].action] / total if total > 0.0 else 1.0 / count
+        edges[k].prior = (1.0 - record.noise_fraction) * edges[k].prior + record.noise_fraction * share
+        if edges[k].child != NONE and pool.nodes[edges[k].child].visits > 0:
+            visited += 1  # they already stand first
+    for k in range(visited, count):
+        bring_best_forward(edges, k, count)
+
+
+@njit(cache=True, nogil=True)
+def evaluate_node(pool, index, logits, value):
+    """Take in the network's answer: softmax over the legal moves, and value_to_move."""
+    edges = pool.edges[index]
+    node = pool.nodes[index]
+    count = node.edge_count
+    top = -np.inf
+    for k in range(count):
+        top = max(top, logits[edges[k].action])
+    total = 0.0
+    for k in range(count):
+        weight = np.exp(logits[edges[k].action] - top)
+        edges[k].prior = weight
+        total += weight
+    for k in range(count):
+        edges[k].prior /= total
+    bring_best_forward(edges, 0, count)
+    node.value = value
+    node.status = READY
+
+
+@njit(cache=True, nogil=True)
+def scatter(pool, leaf_nodes, leaf_trees, ahead, logits, values, active, done):
+    """Take in a batch of answers; rows evaluated only ahead of time are stored, the others backed up.
+
+    Marks in `done` which of the trees `active` need no more steps, and returns how many those are.
+    """
+    for row in range(leaf_nodes.size):
+        index = leaf_nodes[row]
+        tree = leaf_trees[row]
+        evaluate_node(pool, index, logits[row], values[row])
+        if index == pool.trees[tree].root and pool.trees[tree].noise_fraction > 0.0:
+            mix_noise(pool, tree)
+        if not ahead[row]:
+            back_up(pool, tree, index)
+    finished = 0
+    for i in range(active.size):
+        done[i] = is_done(pool, active[i])
+        finished += done[i]
+    return finished
+
+
+@njit(cache=True, nogil=True)
+def reroot(pool, tree, action):
+    """Make the root's child by this action the new root and free the rest; False (and no change) if it can't be."""
+    record = pool.trees[tree]
+    nodes = pool.nodes
+    edges = pool.edges[record.root]
+    new_root = NONE
+    for k in range(nodes[record.root].edge_count):
+        if edges[k].action == action:
+            new_root = edges[k].child
+    if new_root == NONE or nodes[new_root].status != READY or nodes[new_root].edge_count == 0:
+        return False
+    # Nodes are linked in order of creation, so a parent's fate is settled before its children come up. `pending`
+    # is 0 between steps and serves as the mark.
+    index = record.oldest
+    while index != NONE:
+        parent = nodes[index].parent
+        nodes[index].pending = 1 if index == new_root or (parent != NONE and nodes[parent].pending == 1) else 0
+        index = nodes[index].link
+    index = record.oldest
+    record.oldest = NONE
+    record.newest = NONE
+    freed = 0
+    while index != NONE:
+        following = nodes[index].link
+        if nodes[index].pending == 1:
+            nodes[index].link = NONE
+            if record.newest == NONE:
+                record.oldest = index
+            else:
+                nodes[record.newest].link = index
+            record.newest = index
+        else:
+            nodes[index].link = pool.counts[FREE_HEAD]
+            pool.counts[FREE_HEAD] = index
+            freed += 1
+        index = following
+    index = record.oldest
+    while index != NONE:
+        nodes[index].pending = 0
+        index = nodes[index].link
+    pool.counts[AVAILABLE] += freed
+    kept = record.nodes - freed
+    pool.counts[PROMISED] += min(record.nodes, pool.counts[SHARE]) - min(kept, pool.counts[SHARE])
+    record.nodes = kept
+    nodes[new_root].parent = NONE
+    record.root = new_root
+    return True

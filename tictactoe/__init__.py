@@ -1,0 +1,93 @@
+"""Tic-tac-toe, the teaching game: three in a row win. The rules, version 1. Cells: +1 crosses, -1 noughts, 0 empty."""
+
+import numpy as np
+from numba import njit
+
+from alphazero.game import UNDECIDED, Game, IllegalBoard
+from alphazero.settings import Level, NetworkShape, SearchSettings
+
+SIZE = 3
+CELLS = SIZE * SIZE
+#   0 1 2
+#   3 4 5
+#   6 7 8
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+
+
+@njit(cache=True)
+def has_line(cells, player):
+    for a, b, c in LINES:  # noqa: SIM110 - Numba compiles the loop, not the generator
+        if cells[a] == player and cells[b] == player and cells[c] == player:
+            return True
+    return False
+
+
+@njit(cache=True)
+def play(cells, player, action, plies):
+    """Make the mark and say who has won."""
+    cells[action] = player
+    if has_line(cells, player):
+        return player
+    return 0 if plies + 1 == CELLS else UNDECIDED
+
+
+@njit(cache=True)
+def legal(cells, player, plies, mask):
+    """Any empty cell."""
+    for cell in range(CELLS):
+        mask[cell] = cells[cell] == 0
+
+
+@njit(cache=True)
+def encode(cells, player, last, planes):
+    """Two planes: own marks, the other's marks."""
+    for cell in range(CELLS):
+        if cells[cell] == player:
+            planes[0, cell] = 1.0
+        elif cells[cell] == -player:
+            planes[1, cell] = 1.0
+
+
+def check_board(cells: np.ndarray, to_move: int) -> tuple[int, int]:
+    """(plies, winner) of a board: the marks must alternate and only the last mover can have a line."""
+    crosses, noughts = int((cells == 1).sum()), int((cells == -1).sum())
+    if crosses - noughts != (to_move == -1):
+        raise IllegalBoard(
+            f"There are {crosses} crosses and {noughts} noughts: crosses move first, so with crosses (1) to move they "
+            "are equal and with noughts (-1) to move there is one more cross."
+        )
+    # Two lines of one player always share a cell here (nine marks never hold two apart), so one check is enough.
+    if has_line(cells, to_move):
+        raise IllegalBoard("The player to move already has three in a row: the game ended before this board.")
+    if has_line(cells, -to_move):
+        return crosses + noughts, -to_move
+    return crosses + noughts, 0 if crosses + noughts == CELLS else UNDECIDED
+
+
+def explain_illegal(cells: np.ndarray, player: int, action: int) -> str:
+    return "is taken; a mark goes to an empty cell."
+
+
+GAME = Game(
+    name="tictactoe",
+    title="Tic-tac-toe",
+    rows=SIZE,
+    cols=SIZE,
+    rules_version=1,
+    symbols={0: ".", 1: "X", -1: "O"},
+    players={1: "Crosses", -1: "Noughts"},
+    play=play,
+    legal=legal,
+    encode=encode,
+    check_board=check_board,
+    explain_illegal=explain_illegal,
+    network=NetworkShape(planes=2, channels=32, blocks=2),
+    search=SearchSettings(c_puct=1.5, noise_alpha=1.0),
+    levels={
+        "beginner": Level(simulations=2, temperature=2.0),
+        "easy": Level(simulations=8, temperature=1.0),
+        "medium": Level(simulations=25, temperature=0.2),
+        "hard": Level(simulations=100),
+        "master": Level(simulations=1000),
+    },
+)
