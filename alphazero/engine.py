@@ -43,12 +43,14 @@ class EngineFull(Exception):
 class EngineLimits:
     """Where an engine says no. Memory is per worker and model, and is taken only as trees grow.
 
+    kept: trees of finished searches that may be resumed (`previous=`), the latest ones, as long as there is room.
     look_ahead: how many positions a step may take of one search while there are few (see forest.py).
     """
 
     searches: int = 256
     batch: int = 64
     memory_mb: int = 256
+    kept: int = 64
     look_ahead: int = 4
 
 

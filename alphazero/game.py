@@ -97,7 +97,7 @@ class Game:
         What a board does not show is taken as plainly as possible: no last move, the fewest plies it can have taken.
         """
         cells = self._cells(board)
-        if isinstance(to_move, bool) or to_move not in (1, -1):
+        if isinstance(to_move, bool) or not isinstance(to_move, int | np.integer) or to_move not in (1, -1):
             raise IllegalBoard(f"The player to move must be 1 (first) or -1, not {to_move!r}.")
         plies, winner = self.check_board(cells, int(to_move))
         return Position(self, self._state(cells, int(to_move), plies, winner))
@@ -259,10 +259,16 @@ def _transform_state(state: np.ndarray, table: np.ndarray) -> np.ndarray:
     return moved
 
 
-@cache
 def get_game(name: str) -> Game:
     """The game of this name: the attribute `GAME` of the package called so."""
-    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name) or not _defines_game(name):
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name):
+        raise UnknownGame(f"There is no game {name!r}. Games here: {', '.join(game_names())}.")
+    return _load_game(name)
+
+
+@cache
+def _load_game(name: str) -> Game:
+    if not _defines_game(name):
         raise UnknownGame(f"There is no game {name!r}. Games here: {', '.join(game_names())}.")
     game = importlib.import_module(name).GAME
     if not isinstance(game, Game):

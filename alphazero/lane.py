@@ -77,6 +77,7 @@ class Lane:
         self.jobs: list[Job] = []
         self._free = list(range(limits.searches - 1, -1, -1))
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self.attention = False  # set from any thread when a job was cancelled
         self._next = 0  # whose turn it is when there are more searches than rows in a batch
         self._turn: tuple[list[Job], np.ndarray, np.ndarray] | None = None
         self._earliest = float("inf")
@@ -86,7 +87,7 @@ class Lane:
         self._warm_up()
 
     def __del__(self) -> None:
-        self._stats.tree_bytes(self.game.name, -self._reported_bytes)
+        self._stats.step(self.game.name, 0, 0, 0.0, 0.0, -self._reported_bytes)
 
     def _warm_up(self) -> None:
         """Compile every kernel and let the network meet the usual small batches, before anybody waits for it."""
@@ -96,6 +97,7 @@ class Lane:
         for rows in range(1, self._limits.look_ahead + 1):
             batch = self._forest.gather(np.zeros(1, np.int64), np.full(1, rows, np.int64))
             self._forest.scatter(*(self._evaluator.evaluate(batch) if len(batch) else self._empty))
+        Root(self._forest, 0)
         self._forest.resume(0, (start.legal_moves()[0],), 8, settings, 0)
         self._forest.close(0)
         self._reported_simulations = self._forest.total_simulations()
@@ -112,8 +114,13 @@ class Lane:
             job.tree = self._free.pop()
             self._forest.begin(job.tree, job.position, job.limit, job.settings, job.seed)
         self.jobs.append(job)
+        job.future.add_done_callback(self._notice)
         self._changed()
         self._stats.in_flight(self.game.name, 1)
+
+    def _notice(self, future: Future[Outcome]) -> None:
+        if future.cancelled():
+            self.attention = True
 
     def _resume(self, job: Job) -> int:
         if job.previous is None:
@@ -144,6 +151,8 @@ class Lane:
         if stopped is not None and job.future.set_running_or_notify_cancel():
             outcome = self._outcome(job, stopped, next(_tokens))
             self._kept[outcome.token] = _Kept(job.tree, job.position)
+            if len(self._kept) > self._limits.kept:
+                self._give_up_oldest()
             self._stats.finished(self.game.name, outcome.seconds)
             job.future.set_result(outcome)
         else:
@@ -175,17 +184,20 @@ class Lane:
                     self._leave(job, self._why(job))
             if self._kept and self._forest.spare() < KEEP_SPARE:
                 self._give_up_oldest()
-            used, simulations = self._forest.used_bytes(), self._forest.total_simulations()
-        self._stats.tree_bytes(self.game.name, used - self._reported_bytes)
-        tree_seconds = asked - begin + time.perf_counter() - answered
-        done_now = simulations - self._reported_simulations
-        self._stats.step(self.game.name, len(batch), done_now, answered - asked, tree_seconds)
+        self._report(len(batch), answered - asked, asked - begin + time.perf_counter() - answered)
+
+    def _report(self, rows: int, network_seconds: float, tree_seconds: float) -> None:
+        used, simulations = self._forest.used_bytes(), self._forest.total_simulations()
+        more, done = used - self._reported_bytes, simulations - self._reported_simulations
         self._reported_bytes, self._reported_simulations = used, simulations
+        self._stats.step(self.game.name, rows, done, network_seconds, tree_seconds, more)
 
     def _sweep(self, now: float) -> None:
         """Drop what was cancelled and answer what has run out of time, if it has anything to say yet."""
-        for job in [job for job in self.jobs if job.future.cancelled()]:
-            self._leave(job, None)
+        if self.attention:
+            self.attention = False
+            for job in [job for job in self.jobs if job.future.cancelled()]:
+                self._leave(job, None)
         if now >= self._earliest:
             for job in [job for job in self.jobs if job.deadline <= now]:
                 if self._forest.evaluated(job.tree):

@@ -182,7 +182,7 @@ class Player:
         root = self.engine.submit(
             self.model, position, Budget(simulations=1), SearchSettings(solver=False)
         ).result().root  # fmt: skip
-        return root.spread(root.moves.priors), root.network_value
+        return root.spread(root.priors), root.network_value
 
     def warm_up(self) -> None:
         """Load and compile now, so that the first search is not slower than the tenth."""
@@ -271,8 +271,6 @@ def _check_seed(seed: int | None) -> int | None:
 def _result(position: Position, outcome: Outcome, symmetry: int, temperature: float, draw: float) -> SearchResult:
     """The outcome of a search in its agreed orientation, seen from the caller's again."""
     root = outcome.root
-    moves = root.moves
-    order = moves.best_first()
     probs = _opinion(root)
     table = position.game.symmetries[symmetry]
     undo = position.game.symmetries[position.game.inverses[symmetry]]
@@ -280,19 +278,19 @@ def _result(position: Position, outcome: Outcome, symmetry: int, temperature: fl
     def back(values: np.ndarray, fill: float = 0.0) -> np.ndarray:
         return root.spread(values, fill)[table]  # what stands at table[cell] over there belongs to `cell` here
 
-    pick = order[0] if temperature == 0 else order[_sample(probs[order], temperature, draw)]
+    pick = root.best if temperature == 0 else _sample(probs, temperature, draw)
     return SearchResult(
-        action=int(undo[moves.actions[pick]]),
+        action=int(undo[root.actions[pick]]),
         probs=back(probs),
         value_to_move=root.value_to_move,
-        visits=back(moves.visits),
-        priors=back(moves.priors),
-        action_values=back(moves.values, np.nan),
+        visits=back(root.visits),
+        priors=back(root.priors),
+        action_values=back(root.values, np.nan),
         proven=PROVEN[root.proof],
         proven_plies=root.proof_plies if root.proof != OPEN else None,
         proven_moves={
             int(undo[action]): word
-            for action, proof in zip(moves.actions, moves.proofs, strict=True)
+            for action, proof in zip(root.actions, root.proofs, strict=True)
             if (word := PROVEN[int(proof)]) is not None
         },
         line=[int(undo[action]) for action in root.line],
@@ -307,13 +305,11 @@ def _result(position: Position, outcome: Outcome, symmetry: int, temperature: fl
 
 def _opinion(root: Root) -> np.ndarray:
     """Shares of the visits [moves], with what is proven taken into account; the priors while nothing was visited."""
-    moves = root.moves
-    best = moves.best_first()[0]
-    if moves.proofs[best] in (WIN, LOSS):  # won, or lost whatever one does: the quickest win, the longest defence
-        return np.eye(len(moves.actions))[best]
-    weights = np.where(moves.proofs == LOSS, 0, moves.visits).astype(np.float64)
+    if root.proofs[root.best] in (WIN, LOSS):  # won, or lost whatever one does: the quickest win, the longest defence
+        return np.eye(len(root.actions))[root.best]
+    weights = np.where(root.proofs == LOSS, 0, root.visits).astype(np.float64)
     if weights.sum() == 0:
-        weights = np.where(moves.proofs == LOSS, 0.0, moves.priors)
+        weights = np.where(root.proofs == LOSS, 0.0, root.priors)
     return weights / weights.sum()
 
 

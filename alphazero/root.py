@@ -1,75 +1,93 @@
-"""What a search knows at its root, read out of the tree: visits, priors, values, proofs and the expected line."""
+"""What a search knows at its root: visits, priors, values, proofs and the expected line.
+
+Taking a snapshot happens in the engine's thread and only copies; the arithmetic waits for whoever reads it.
+"""
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 
 from alphazero.forest import Forest
-from alphazero.tree import DRAW, LOSS, NONE, OPEN, READY, WIN, Pool
+from alphazero.tree import DRAW, LOSS, NONE, OPEN, READY, WIN, best_edge, main_line
 
 LONGEST_LINE = 16
-# How a child's proof looks to the player who chooses it.
-TURNED = {OPEN: OPEN, WIN: LOSS, LOSS: WIN, DRAW: DRAW}
 EXACT = {WIN: 1.0, LOSS: -1.0, DRAW: 0.0}
 
 
-class Moves:
-    """The legal moves of one node, every number from the side of the player to move there. Arrays [moves]."""
-
-    def __init__(self, pool: Pool, index: int):
-        edges = pool.edges[index, : pool.nodes[index]["edge_count"]]
-        grown = edges["child"] != NONE
-        child = pool.nodes[np.where(grown, edges["child"], 0)]
-        self.actions = edges["action"].astype(np.int64)
-        self.priors = edges["prior"].astype(np.float64)
-        self.visits = np.where(grown, child["visits"], 0).astype(np.int64)
-        seen = self.visits > 0
-        self.children = np.where(seen, edges["child"], NONE)
-        self.proofs = np.array([TURNED[int(p)] if s else OPEN for p, s in zip(child["proof"], seen, strict=True)])
-        self.proof_plies = np.where(self.proofs != OPEN, child["proof_plies"] + 1, 0).astype(np.int64)
-        mean = -np.divide(child["value_sum"], self.visits, out=np.full(len(edges), np.nan), where=seen)
-        self.values = np.array([EXACT.get(int(p), m) for p, m in zip(self.proofs, mean, strict=True)])
-
-    def best_first(self) -> np.ndarray:
-        """Indices of the moves: proven wins (quickest first), then by visits and prior, proven losses (slowest) last."""
-        rank = np.select([self.proofs == WIN, self.proofs == LOSS], [0, 2], 1)
-        speed = np.select([rank == 0, rank == 2], [self.proof_plies, -self.proof_plies], 0)
-        return np.lexsort((self.actions, -self.priors, -self.visits, speed, rank))
-
-
 class Root:
-    """A snapshot of one search's root. Per-action arrays [actions]; every value is value_to_move of the root."""
+    """A snapshot of one search's root. Arrays [moves] over the legal moves, in the order of `actions`.
+
+    Every value and proof is the root's player's: value_to_move, WIN for that player.
+    """
 
     def __init__(self, forest: Forest, tree: int):
         pool = forest.pool
         index = int(pool.trees[tree]["root"])
-        node = pool.nodes[index]
-        self.moves = Moves(pool, index)
-        self.evaluated = bool(node["status"] == READY)
-        self.network_value = float(node["value"])
-        self.simulations = max(0, int(node["visits"]) - 1)
-        self.proof = int(node["proof"])
-        self.proof_plies = int(node["proof_plies"])
-        mean = node["value_sum"] / node["visits"] if node["visits"] else float(node["value"])
-        self.value_to_move = float(EXACT.get(self.proof, mean))
-        self.line = _line(pool, index) if self.evaluated else []
         self._count = forest.game.num_actions
+        self._node = pool.nodes[index].copy()
+        self._edges = pool.edges[index, : self._node["edge_count"]].copy()
+        self._children = pool.nodes[np.maximum(self._edges["child"], 0)]
+        self.best = int(best_edge(pool, index))  # which of `actions` to play
+        line = np.empty(LONGEST_LINE, np.int64)
+        self.line: list[int] = line[: main_line(pool, index, line)].tolist()
+
+    @property
+    def evaluated(self) -> bool:
+        return bool(self._node["status"] == READY)
+
+    @property
+    def simulations(self) -> int:
+        return max(0, int(self._node["visits"]) - 1)
+
+    @property
+    def proof(self) -> int:
+        return int(self._node["proof"])
+
+    @property
+    def proof_plies(self) -> int:
+        return int(self._node["proof_plies"])
+
+    @property
+    def network_value(self) -> float:
+        """The bare network's value_to_move."""
+        return float(self._node["value"])
+
+    @property
+    def value_to_move(self) -> float:
+        """Exact if proven, else the mean over all simulations."""
+        if self.proof != OPEN:
+            return EXACT[self.proof]
+        return float(self._node["value_sum"] / self._node["visits"]) if self._node["visits"] else self.network_value
+
+    @property
+    def actions(self) -> np.ndarray:
+        return self._edges["action"].astype(np.int64)
+
+    @property
+    def priors(self) -> np.ndarray:
+        return self._edges["prior"].astype(np.float64)
+
+    @cached_property
+    def visits(self) -> np.ndarray:
+        return np.where(self._edges["child"] != NONE, self._children["visits"], 0).astype(np.int64)
+
+    @cached_property
+    def proofs(self) -> np.ndarray:
+        """OPEN, WIN, LOSS or DRAW; what is won for the child's mover is lost for ours."""
+        proofs = np.where(self.visits > 0, self._children["proof"], OPEN).astype(np.int64)
+        return np.where(proofs == DRAW, DRAW, -proofs)
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """NaN where a move was never tried."""
+        tried = self.visits > 0
+        mean = np.divide(-self._children["value_sum"], self.visits, out=np.full(len(tried), np.nan), where=tried)
+        return np.where(self.proofs == OPEN, mean, np.where(self.proofs == DRAW, 0, self.proofs))
 
     def spread(self, values: np.ndarray, fill: float = 0.0) -> np.ndarray:
         """Numbers of the legal moves as an array over all actions."""
         out = np.full(self._count, fill, values.dtype)
-        out[self.moves.actions] = values
+        out[self.actions] = values
         return out
-
-
-def _line(pool: Pool, index: int) -> list[int]:
-    """The expected play from a node: at each step the best move by `Moves.best_first`, as far as it was searched."""
-    line: list[int] = []
-    while index != NONE and pool.nodes[index]["edge_count"] and len(line) < LONGEST_LINE:
-        moves = Moves(pool, index)
-        best = moves.best_first()[0]
-        if line and moves.visits[best] == 0:
-            break
-        line.append(int(moves.actions[best]))
-        index = int(moves.children[best])
-    return line

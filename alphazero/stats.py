@@ -31,7 +31,9 @@ class Stats:
         self._lock = threading.Lock()
         self._games: defaultdict[str, GameStats] = defaultdict(GameStats)
 
-    def step(self, game: str, rows: int, simulations: int, network_seconds: float, tree_seconds: float) -> None:
+    def step(
+        self, game: str, rows: int, simulations: int, network_seconds: float, tree_seconds: float, more_bytes: int
+    ) -> None:
         with self._lock:
             stats = self._games[game]
             stats.simulations += simulations
@@ -40,10 +42,7 @@ class Stats:
             stats.batch_sizes[rows] += 1
             stats.network_seconds += network_seconds
             stats.tree_seconds += tree_seconds
-
-    def tree_bytes(self, game: str, change: int) -> None:
-        with self._lock:
-            self._games[game].tree_bytes += change
+            stats.tree_bytes += more_bytes
 
     def in_flight(self, game: str, change: int) -> None:
         with self._lock:

@@ -222,8 +222,10 @@ def choose(pool, tree, index):
             if child.proof == WIN:
                 continue  # the other side wins there: never again
             q = -exact_value(child.proof)
+        elif child.visits > 0:
+            q = -child.value_sum / child.visits
         else:
-            q = -(child.value_sum + child.pending) / count  # a pending visit counts as lost for the chooser
+            q = own  # pending only
         score = q + explore * prior / (1 + count)
         if score > best_score:
             best_score = score
@@ -376,6 +378,47 @@ def scatter(pool, leaf_nodes, leaf_trees, ahead, logits, values, active, done):
         done[i] = is_done(pool, active[i])
         finished += done[i]
     return finished
+
+
+@njit(cache=True, nogil=True)
+def best_edge(pool, index):
+    """The move to make at a node: the quickest proven win; else the most visited that is not lost; else the slowest
+    loss. Equal ones go by prior, then by the smaller action."""
+    edges = pool.edges[index]
+    best = NONE
+    best_key = (0, 0, 0, 0.0, 0)
+    for k in range(pool.nodes[index].edge_count):
+        rank, speed, visits = 1, 0, 0
+        if edges[k].child != NONE:
+            child = pool.nodes[edges[k].child]
+            visits = child.visits
+            if visits > 0 and child.proof == LOSS:
+                rank, speed = 0, child.proof_plies
+            elif visits > 0 and child.proof == WIN:
+                rank, speed = 2, -child.proof_plies
+        key = (-rank, -speed, visits, float(edges[k].prior), -edges[k].action)
+        if best == NONE or key > best_key:
+            best = k
+            best_key = key
+    return best
+
+
+@njit(cache=True, nogil=True)
+def main_line(pool, index, line):
+    """Write the expected play from a node into `line`, best_edge by best_edge; how many moves that is."""
+    length = 0
+    while length < line.size and pool.nodes[index].edge_count > 0:
+        k = best_edge(pool, index)
+        child = pool.edges[index, k].child
+        unvisited = child == NONE or pool.nodes[child].visits == 0
+        if unvisited and length > 0:
+            break
+        line[length] = pool.edges[index, k].action
+        length += 1
+        if unvisited:
+            break
+        index = child
+    return length
 
 
 @njit(cache=True, nogil=True)
