@@ -20,7 +20,7 @@ from alphazero.engine import Engine, EngineLimits, Ticket
 from alphazero.evaluator import BACKENDS, Evaluator
 from alphazero.game import Game, Position, get_game
 from alphazero.model import Model
-from alphazero.settings import Budget
+from alphazero.settings import Budget, check_number, check_whole
 
 BATCHES = (1, 8, 64)
 
@@ -36,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    check_whole("rounds", args.rounds, 1, 10_000)
+    check_number("slice", args.slice, 0.01, 3600)
+    budget = Budget(simulations=args.simulations)
     game = get_game(args.game)
     model = Model.of(_checkpoint(game, args), backend=args.backend)
     evaluator = model.make_evaluator()
@@ -44,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     _say(f"{game.title}: {evaluator.name}, {model.checkpoint.source if model.checkpoint else ''}; warming up")
     engine.warm_up(model)
     positions = openings(game, 64)
-    searches = {count: Crowd(engine, model, positions, count, args.simulations) for count in BATCHES}
+    searches = {count: Crowd(engine, model, positions, count, budget) for count in BATCHES}
     work = defaultdict(float)
     seconds = defaultdict(float)
     tree_seconds = 0.0
@@ -66,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         **{f"search_{count}": round(rate[f"search_{count}"], 1) for count in BATCHES},
         **{f"ratio_{count}": round(rate[f"search_{count}"] / rate[f"bare_{count}"], 4) for count in BATCHES},
         "tree_us_64": round(tree_seconds / work["search_64"] * 1e6, 3),
-        "bytes_per_simulation": round(bytes_per_simulation(model, positions, args.simulations), 1),
+        "bytes_per_simulation": round(bytes_per_simulation(model, positions, budget), 1),
         "backend": evaluator.name,
         "checkpoint": model.checkpoint.source if model.checkpoint else None,
         "simulations": args.simulations,
@@ -114,12 +117,12 @@ def bare(evaluator: Evaluator, positions: list[Position], seconds: float) -> tup
 class Crowd:
     """Keeps so many searches in flight, from varied positions, for a slice of time."""
 
-    def __init__(self, engine: Engine, model: Model, positions: list[Position], count: int, simulations: int):
+    def __init__(self, engine: Engine, model: Model, positions: list[Position], count: int, budget: Budget):
         self._engine = engine
         self._model = model
         self._positions = positions
         self._count = count
-        self._budget = Budget(simulations=simulations)
+        self._budget = budget
         self._next = 0
 
     def run(self, seconds: float) -> tuple[int, float, float]:
@@ -150,10 +153,10 @@ class Crowd:
         return stats.get("simulations", 0), stats.get("tree_seconds", 0.0)
 
 
-def bytes_per_simulation(model: Model, positions: list[Position], simulations: int) -> float:
+def bytes_per_simulation(model: Model, positions: list[Position], budget: Budget) -> float:
     """Tree memory in use after 64 searches, over their simulations; an engine of its own, so nothing else counts."""
     engine = Engine()
-    tickets = [engine.submit(model, position, Budget(simulations=simulations)) for position in positions]
+    tickets = [engine.submit(model, position, budget) for position in positions]
     for ticket in tickets:
         ticket.result()
     stats = engine.stats.snapshot()[model.game.name]

@@ -94,8 +94,7 @@ def load_checkpoint(folder: Path | str, source: str | None = None) -> Checkpoint
             f"There is no checkpoint folder {folder}; train one with `python -m alphazero train GAME`, or give the "
             "folder or Hub repo id of another."
         )
-    config = _read_config(folder / CONFIG)
-    game, shape = _check_config(folder / CONFIG, config)
+    config, game, shape = read_config(folder / CONFIG)
     weights = _read_weights(folder / WEIGHTS, shape, config["weights_sha256"])
     return Checkpoint(game, shape, weights, config["training"], source or str(folder))
 
@@ -112,7 +111,13 @@ def _read(path: Path, limit: int) -> bytes:
         raise CheckpointError(f"{path} can't be read ({error.strerror}); check its permissions.") from None
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def read_config(path: Path) -> tuple[dict[str, Any], Game, NetworkShape]:
+    """A checked config.json."""
+    config = _read_json(path)
+    return config, *_check_config(path, config)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
     blob = _read(path, MAX_CONFIG_BYTES)
     try:
         config = json.loads(blob)

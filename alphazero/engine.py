@@ -27,7 +27,7 @@ from typing import Any
 from alphazero.game import Position
 from alphazero.lane import Job, Lane, Outcome
 from alphazero.model import Model
-from alphazero.settings import MAX_SIMULATIONS, Budget, SearchSettings
+from alphazero.settings import MAX_SIMULATIONS, Budget, SearchSettings, check_whole
 from alphazero.stats import Stats
 
 
@@ -52,6 +52,13 @@ class EngineLimits:
     memory_mb: int = 256
     kept: int = 64
     look_ahead: int = 4
+
+    def __post_init__(self) -> None:
+        check_whole("searches", self.searches, 1, 65_536)
+        check_whole("batch", self.batch, 1, 4096)
+        check_whole("memory_mb", self.memory_mb, 1, 1 << 20)
+        check_whole("kept", self.kept, 0, self.searches)
+        check_whole("look_ahead", self.look_ahead, 1, self.batch)
 
 
 class Ticket:
@@ -97,8 +104,7 @@ class Engine:
     """Thread-safe. `workers` threads share the searches; each needs a core to itself to be worth it."""
 
     def __init__(self, workers: int = 1, limits: EngineLimits | None = None):
-        if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= 64:
-            raise ValueError(f"workers must be a whole number from 1 to 64, not {workers!r}")
+        check_whole("workers", workers, 1, 64)
         self.limits = limits or EngineLimits()
         self.stats = Stats()
         self._workers = [_Worker(self, number) for number in range(workers)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from alphazero.checkpoint import CONFIG, WEIGHTS, CheckpointError
+from alphazero.checkpoint import CONFIG, WEIGHTS, CheckpointError, read_config
 
 PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}"
 REPO_ID = re.compile(rf"({PART}/{PART})(?:@([A-Za-z0-9][A-Za-z0-9._/-]{{0,99}}))?")
@@ -39,6 +39,8 @@ def fetch(source: str, revision: str | None = None) -> tuple[Path, str]:
             folder = Path(hf_hub_download(repo, name, revision=revision)).parent
             # Both files must be of one commit even if the branch moves in between: the cache folder is named by it.
             revision = folder.name
+            if name == CONFIG:
+                read_config(folder / CONFIG)  # before some other program's gigabytes are fetched
     except LocalEntryNotFoundError:
         raise CheckpointError(
             f"{repo}@{revision} is not in the local cache and the Hub can't be reached; go online once, or give a folder."

@@ -171,6 +171,7 @@ class Lane:
         with lock:
             self._sweep(begin)
             if not self.jobs:
+                self._report(0, 0.0, 0.0)
                 return
             jobs, active, want = self._take_turn()
             batch = self._forest.gather(active, want)

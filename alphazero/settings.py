@@ -22,7 +22,7 @@ class _Settings:
         return cls(**values)
 
 
-def _whole(name: str, value: object, low: int, high: int) -> None:
+def check_whole(name: str, value: object, low: int, high: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ValueError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
 
@@ -43,11 +43,11 @@ class NetworkShape(_Settings):
     value_units: int = 64
 
     def __post_init__(self) -> None:
-        _whole("planes", self.planes, 1, 64)
-        _whole("channels", self.channels, 1, 1024)
-        _whole("blocks", self.blocks, 0, 64)
-        _whole("head_channels", self.head_channels, 1, 1024)
-        _whole("value_units", self.value_units, 1, 1024)
+        check_whole("planes", self.planes, 1, 64)
+        check_whole("channels", self.channels, 1, 1024)
+        check_whole("blocks", self.blocks, 0, 64)
+        check_whole("head_channels", self.head_channels, 1, 1024)
+        check_whole("value_units", self.value_units, 1, 1024)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Budget:
         if self.simulations is None and self.seconds is None:
             raise ValueError("a search needs a budget: simulations, seconds or both")
         if self.simulations is not None:
-            _whole("simulations", self.simulations, 1, MAX_SIMULATIONS)
+            check_whole("simulations", self.simulations, 1, MAX_SIMULATIONS)
         if self.seconds is not None:
             check_number("seconds", self.seconds, 0.0, MAX_SECONDS)
             if not math.isfinite(self.seconds) or self.seconds <= 0:
