@@ -23,10 +23,13 @@ def main() -> int:
     import web
     from alphazero import CheckpointError, game_names, load_player
 
-    try:
-        players = {name: load_player(name) for name in game_names()}
-    except CheckpointError as error:
-        print(f"app.py: {error}", file=sys.stderr)
+    players = {}
+    for name in game_names():
+        try:
+            players[name] = load_player(name)
+        except CheckpointError as error:  # the other games still work
+            print(f"app.py: {name} is left out. {error}", file=sys.stderr)
+    if not players:
         return 1
 
     def get_ready() -> None:

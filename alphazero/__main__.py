@@ -8,7 +8,7 @@ import sys
 
 from alphazero.checkpoint import CheckpointError
 from alphazero.engine import EngineFull
-from alphazero.game import game_names
+from alphazero.game import UnknownGame, game_names, get_game
 
 COMMANDS = {
     "bench": "measure how close the search comes to the speed of the bare network",
@@ -22,8 +22,8 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, what in COMMANDS.items():
         module = importlib.import_module(f"alphazero.{name}")
-        command = commands.add_parser(name, help=what, description=module.__doc__.splitlines()[0])
-        command.add_argument("game", metavar="GAME", choices=game_names(), help=f"one of: {', '.join(game_names())}")
+        command = commands.add_parser(name, help=what, description=(module.__doc__ or "").partition("\n")[0])
+        command.add_argument("game", metavar="GAME", type=_game, help=f"one of: {', '.join(game_names())}")
         module.add_arguments(command)
         command.set_defaults(run=module.run)
     args = parser.parse_args(arguments)
@@ -34,6 +34,13 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _game(name: str) -> str:
+    try:
+        return get_game(name).name
+    except UnknownGame as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 if __name__ == "__main__":

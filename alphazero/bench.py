@@ -48,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
     engine.warm_up(model)
     positions = openings(game, 64)
     searches = {count: Crowd(engine, model, positions, count, budget) for count in BATCHES}
-    work = defaultdict(float)
-    seconds = defaultdict(float)
+    work: defaultdict[str, float] = defaultdict(float)
+    seconds: defaultdict[str, float] = defaultdict(float)
     tree_seconds = 0.0
     for turn in range(args.rounds):
         for count in BATCHES:
@@ -88,16 +88,17 @@ def _checkpoint(game: Game, args: argparse.Namespace) -> Checkpoint:
 
 
 def openings(game: Game, count: int, seed: int = 0) -> list[Position]:
-    """Unfinished positions after 0 to 7 random moves."""
+    """Unfinished positions after 0 to 7 random moves, fewer where a game ends before."""
     rng = np.random.default_rng(seed)
     found: list[Position] = []
-    while len(found) < count:
+    for number in range(count):
         position = game.start()
-        for _ in range(len(found) % 8):
-            if position.winner is None:
-                position = position.play(int(rng.choice(position.legal_moves())))
-        if position.winner is None:
-            found.append(position)
+        for _ in range(number % 8):
+            following = position.play(int(rng.choice(position.legal_moves())))
+            if following.winner is not None:
+                break
+            position = following
+        found.append(position)
     return found
 
 

@@ -27,8 +27,22 @@ from numba import njit
 from alphazero import tree as tree_steps
 from alphazero.game import EXTRA, LAST, PLIES, TO_MOVE, UNDECIDED, WINNER, Game, Position
 from alphazero.settings import SearchSettings
-from alphazero.tree import DRAW, LOSS, NEW, NO_MEMORY, NONE, READY, WAITING, WIN
-from alphazero.tree import add_pending, back_up, descend, is_done, new_node, set_edges
+from alphazero.tree import (
+    DRAW,
+    LOSS,
+    NEW,
+    NO_MEMORY,
+    NONE,
+    READY,
+    WAITING,
+    WIN,
+    add_pending,
+    back_up,
+    descend,
+    is_done,
+    new_node,
+    set_edges,
+)
 
 # How many simulations in a row one tree may finish without the network (results already known) before others' turn.
 FREE_SIMULATIONS = 64
@@ -160,9 +174,7 @@ def _bind(template: Callable[..., Any], names: dict[str, Any], tag: str) -> Any:
 @lru_cache(maxsize=64)
 def _compile(game: Game) -> tuple[Any, Any]:
     """(plant, gather) for one game."""
-    sources = "".join(
-        inspect.getsource(sys.modules[rule.__module__]) for rule in (game.play, game.legal, game.encode)
-    )
+    sources = "".join(inspect.getsource(sys.modules[rule.__module__]) for rule in (game.play, game.legal, game.encode))
     tag = f"{game.name}_{hashlib.sha256((sources + inspect.getsource(tree_steps)).encode()).hexdigest()[:16]}"
     names = {"rules_play": game.play, "rules_legal": game.legal, "rules_encode": game.encode}
     for template in (_expand, _write_row, _look_ahead, _gather):

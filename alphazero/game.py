@@ -16,14 +16,14 @@ import importlib.util
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from alphazero.settings import Level, NetworkShape, SearchSettings
+from alphazero.settings import DEFAULT_LEVELS, Level, NetworkShape, SearchSettings
 from alphazero.symmetry import inverses, symmetries
 
 TO_MOVE, LAST, WINNER, PLIES = -4, -3, -2, -1  # the fields behind the cells, counted from the end of a state
@@ -55,7 +55,6 @@ class Game:
     cols: int
     rules_version: int
     symbols: dict[int, str]  # every value a cell can have -> how it is written
-    players: dict[int, str]  # +1 and -1 -> what a person calls them
     # play(cells, player, action, plies) -> winner: changes `cells` in place; `plies` moves went before.
     play: Callable[..., int]
     # legal(cells, player, plies, mask): writes True or False for every action.
@@ -64,11 +63,12 @@ class Game:
     encode: Callable[..., None]
     # check_board(cells, to_move) -> (plies, winner) or raises IllegalBoard; see from_board.
     check_board: Callable[[np.ndarray, int], tuple[int, int]]
-    # explain_illegal(cells, player, action) -> why this cell may not be played, in words, after "C3 ".
-    explain_illegal: Callable[[np.ndarray, int, int], str]
     network: NetworkShape
-    search: SearchSettings
-    levels: dict[str, Level]
+    # explain_illegal(cells, player, action) -> why this cell may not be played, in words, after "C3 ".
+    explain_illegal: Callable[[np.ndarray, int, int], str] = lambda cells, player, action: "may not be played now."
+    players: dict[int, str] = field(default_factory=lambda: {1: "First", -1: "Second"})  # what a person calls them
+    search: SearchSettings = field(default_factory=SearchSettings)
+    levels: dict[str, Level] = field(default_factory=lambda: dict(DEFAULT_LEVELS))
 
     @property
     def num_actions(self) -> int:

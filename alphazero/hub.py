@@ -43,14 +43,16 @@ def fetch(source: str, revision: str | None = None) -> tuple[Path, str]:
                 read_config(folder / CONFIG)  # before some other program's gigabytes are fetched
     except LocalEntryNotFoundError:
         raise CheckpointError(
-            f"{repo}@{revision} is not in the local cache and the Hub can't be reached; go online once, or give a folder."
+            f"{repo}@{revision} is not cached here and the Hub can't be reached; go online once, or use a folder."
         ) from None
     except RepositoryNotFoundError:
         raise CheckpointError(
             f"The Hub has no repo {repo}, or it is private; check the name, or log in with `hf auth login`."
         ) from None
     except RevisionNotFoundError:
-        raise CheckpointError(f"{repo} has no revision {revision!r}; see the repo's commits for those it has.") from None
+        raise CheckpointError(
+            f"{repo} has no revision {revision!r}; see the repo's commits for those it has."
+        ) from None
     except EntryNotFoundError:
         raise CheckpointError(
             f"{repo}@{revision} has no {name}, so it is no checkpoint of this program; make one with "

@@ -19,7 +19,6 @@ from openvino import opset13 as ops
 from alphazero.settings import NetworkShape
 from alphazero.weights import fold
 
-
 WRAPPERS = 512  # input buffers remembered at the most
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from alphazero import hub
 from alphazero.checkpoint import CHECKPOINTS, Checkpoint, CheckpointError, load_checkpoint
 from alphazero.engine import Engine, Ticket, default_engine
-from alphazero.evaluator import Evaluator
 from alphazero.game import Game, Position, UnknownGame, get_game
 from alphazero.lane import Outcome
 from alphazero.model import Model
@@ -318,4 +317,5 @@ def _sample(probs: np.ndarray, temperature: float, draw: float) -> int:
     with np.errstate(divide="ignore"):
         logs = np.log(probs) / temperature
     weights = np.exp(logs - logs.max())
-    return int(min(np.searchsorted(np.cumsum(weights / weights.sum()), draw, side="right"), len(probs) - 1))
+    chosen = int(np.searchsorted(np.cumsum(weights / weights.sum()), draw, side="right"))
+    return min(chosen, int(np.flatnonzero(weights)[-1]))  # rounding must not reach past the last possible move

@@ -84,6 +84,14 @@ class Level(_Settings):
     seconds: float | None = None
 
 
+DEFAULT_LEVELS = {
+    "beginner": Level(simulations=4, temperature=1.5),
+    "easy": Level(simulations=16, temperature=0.7),
+    "medium": Level(simulations=100, temperature=0.2),
+    "hard": Level(simulations=400),
+    "master": Level(simulations=6400, seconds=3.0),
+}
+
 MAX_SIMULATIONS = 100_000
 MAX_SECONDS = 600.0
 

@@ -1,10 +1,10 @@
 """Boards as text that a person reads and types: drawing, parsing, cell names.
 
-      A B C
-    1 X . O
-    2 . X .
-    3 . . .
-    X to move
+  A B C
+1 X . O
+2 . X .
+3 . . .
+X to move
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """Chain Reaction on 5x5: the rules, version 1.
 
-      . .  .  . .        a cell is a signed count: red's atoms +1..+3, blue's -1..-3, 0 empty
-      . .  .  . .
-      . . +3 -2 .        the fourth atom makes a cell explode over its orthogonal neighbours
-      . .  .  . .
-      . .  .  . .        critical mass is 4 everywhere, corners too: atoms over the edge are lost
+. .  .  . .        a cell is a signed count: red's atoms +1..+3, blue's -1..-3, 0 empty
+. .  .  . .
+. . +3 -2 .        the fourth atom makes a cell explode over its orthogonal neighbours
+. .  .  . .
+. .  .  . .        critical mass is 4 everywhere, corners too: atoms over the edge are lost
 """
 
 import numpy as np
 from numba import njit
 
 from alphazero.game import UNDECIDED, Game, IllegalBoard
-from alphazero.settings import Level, NetworkShape, SearchSettings
+from alphazero.settings import NetworkShape, SearchSettings
 
 SIZE = 5
 CRITICAL = 4
@@ -122,11 +122,4 @@ GAME = Game(
     explain_illegal=explain_illegal,
     network=NetworkShape(planes=2, channels=64, blocks=4),
     search=SearchSettings(c_puct=1.0, noise_alpha=1.0),
-    levels={
-        "beginner": Level(simulations=4, temperature=1.5),
-        "easy": Level(simulations=16, temperature=0.7),
-        "medium": Level(simulations=100, temperature=0.2),
-        "hard": Level(simulations=400),
-        "master": Level(simulations=6400, seconds=3.0),
-    },
 )

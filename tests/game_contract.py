@@ -1,5 +1,7 @@
 """What every game must keep. Call `check_game` from a test of any game, also of one that is not in this repository."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,7 @@ def check_game(game, games=20, seed=0):
     for _ in range(games):
         positions = random_game(game, rng)
         check_end(positions[-1])
-        for before, after in zip(positions, positions[1:], strict=False):
+        for before, after in pairwise(positions):
             check_step(before, after)
         for position in rng.permutation(len(positions))[:6]:
             check_immutable(positions[position], rng)

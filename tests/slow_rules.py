@@ -45,9 +45,7 @@ class SlowChainReaction:
             self.winner = 0
 
     def board(self):
-        return [
-            [self.grid[r, c][0] * self.grid[r, c][1] for c in range(self.SIZE)] for r in range(self.SIZE)
-        ]
+        return [[self.grid[r, c][0] * self.grid[r, c][1] for c in range(self.SIZE)] for r in range(self.SIZE)]
 
 
 class SlowRow:
@@ -60,7 +58,9 @@ class SlowRow:
         self.winner = None
         steps = ((0, 1), (1, 0), (1, 1), (1, -1))
         lines = [
-            frozenset((r + i * dr, c + i * dc) for i in range(k)) for r in range(size) for c in range(size)
+            frozenset((r + i * dr, c + i * dc) for i in range(k))
+            for r in range(size)
+            for c in range(size)
             for dr, dc in steps
         ]
         self.lines = [line for line in lines if all(0 <= r < size and 0 <= c < size for r, c in line)]

@@ -299,9 +299,11 @@ def test_wrong_requests_are_refused(engine):
         over = over.play(move)
     with pytest.raises(ValueError, match="over"):
         engine.submit(model, over, LONG)
-    for bad in ({}, {"simulations": 0}, {"simulations": 1.5}, {"simulations": 10**7}, {"simulations": True},
-                {"seconds": 0}, {"seconds": -1}, {"seconds": float("nan")}, {"seconds": 1e9}, {"seconds": "1"}):  # fmt: skip
-        with pytest.raises(ValueError, match="simulations|seconds"):
+    wrong_simulations = (0, 1.5, 10**7, True, "1")
+    wrong_seconds = (0, -1, float("nan"), float("inf"), 1e9, "1")
+    wrong = [{"simulations": n} for n in wrong_simulations] + [{"seconds": s} for s in wrong_seconds]
+    for bad in ({}, *wrong):
+        with pytest.raises(ValueError, match=r"simulations|seconds"):
             Budget(**bad)
     with pytest.raises(ValueError, match="workers"):
         Engine(workers=0)

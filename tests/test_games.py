@@ -45,7 +45,7 @@ def chain(text, to_move=1):
 
 def test_chain_reaction_first_moves_bring_three_atoms():
     start = get_game("chain_reaction").start()
-    assert start.play(12).play(0).board.tolist() == [[-3, 0, 0, 0, 0]] + [[0] * 5, [0, 0, 3, 0, 0], [0] * 5, [0] * 5]
+    assert start.play(12).play(0).board.tolist() == [[-3, 0, 0, 0, 0], [0] * 5, [0, 0, 3, 0, 0], [0] * 5, [0] * 5]
 
 
 def test_chain_reaction_waves_are_simultaneous():

@@ -120,7 +120,9 @@ def test_download_pin_and_offline_cache(hub, ask):
     assert ask(source) == f"someone/noughts@{NEW}"
     assert ask("load_player('someone/noughts@v1', simulations=10).checkpoint.source") == f"someone/noughts@{OLD}"
     assert ask(f"load_player('someone/noughts', revision={OLD!r}).checkpoint.source") == f"someone/noughts@{OLD}"
-    assert ask("load_player('someone/noughts').search(load_player('tictactoe').game.start()).action in range(9)") == "True"
+    assert (
+        ask("load_player('someone/noughts').search(load_player('tictactoe').game.start()).action in range(9)") == "True"
+    )
     # Everything is cached now: nothing is asked offline, and a Hub that is down does no harm.
     asked = len(hub.requests)
     assert ask(source, HF_HUB_OFFLINE="1") == f"someone/noughts@{NEW}"

@@ -12,10 +12,15 @@ from web.answers import answer
 from web.answers import view as view_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 GAMES = ["chain_reaction", "gomoku", "tictactoe"]
 
 
@@ -39,10 +44,13 @@ def test_answers(name):
 
 @pytest.mark.parametrize(
     "request_",
-    [None, [], "x", 5, {}, {"moves": "0"}, {"moves": [0, 0]}, {"moves": [-1]}, {"moves": ["0"]}, {"moves": [True]},
-     {"moves": [1e99]}, {"moves": [[0]]}, {"moves": [0] * 100_000}, {"moves": [], "ask": "all"}, {"moves": [], "ask": []},
-     {"moves": [], "level": "god"}, {"moves": [], "level": {}}],
-)  # fmt: skip
+    [
+        *(None, [], "x", 5, {}, {"moves": "0"}, {"moves": [0, 0]}, {"moves": [-1]}, {"moves": ["0"]}),
+        *({"moves": [True]}, {"moves": [1e99]}, {"moves": [[0]]}, {"moves": [0] * 100_000}),
+        *({"moves": [], "ask": "all"}, {"moves": [], "ask": []}, {"moves": [], "level": "god"}),
+        *({"moves": [], "level": {}}, {"moves": None}),
+    ],
+)
 def test_wrong_requests_get_a_sentence(request_):
     player = load_player("tictactoe")
     got = ask(player, request_)
@@ -75,7 +83,7 @@ def browser():
 
 @pytest.fixture
 def tab(browser, url):
-    """open(game, **context options): the game's tab in a fresh browser context; complaints of the page fail the test."""
+    """open(game, **context options): the game's tab in a fresh browser; complaints of the page fail the test."""
     contexts, complaints = [], []
 
     def open_tab(game, **options):
