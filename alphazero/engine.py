@@ -21,7 +21,7 @@ import weakref
 from collections.abc import Generator
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any
 
 from alphazero.game import Position
@@ -202,6 +202,7 @@ class _Worker:
         self._incoming: SimpleQueue[Job | _Opening | None] = SimpleQueue()
         # A lane goes when its model does: after a match, or when a better network has taken its place.
         self._lanes: weakref.WeakKeyDictionary[Model, Lane] = weakref.WeakKeyDictionary()
+        self._busy: list[Lane] = []  # those with searches in flight
         # Held while trees change, free while the network runs; `peek` reads between.
         self._lock = threading.Lock()
         self._load_lock = threading.Lock()
@@ -246,15 +247,12 @@ class _Worker:
 
     def _take_in(self) -> bool:
         """Admit what has come in, waiting for something if there is nothing to do; False when the engine closes."""
-        busy = any(lane.jobs for lane in self._lanes.values())
-        try:
-            item = self._incoming.get(block=not busy)
-            while item is not None:
-                self._admit(item)
-                item = self._incoming.get(block=False)
-            return False
-        except Empty:
-            return True
+        while not self._busy or not self._incoming.empty():
+            item = self._incoming.get()
+            if item is None:
+                return False
+            self._admit(item)
+        return True
 
     def _admit(self, item: Job | _Opening) -> None:
         if item.future.cancelled():
@@ -267,21 +265,29 @@ class _Worker:
                 self._lanes[item.model] = lane
                 if isinstance(item, Job):
                     lane.admit(item)
+                    if lane not in self._busy:
+                        self._busy.append(lane)
                 else:
                     item.future.set_result(None)
         except Exception as error:
             _fail(item, error)
 
     def _step_all(self) -> None:
-        for model, lane in list(self._lanes.items()):
-            if lane.jobs:
-                try:
-                    lane.step(self._lock)
-                except Exception as error:  # an evaluator that fails must not take the other games with it
-                    with self._lock:
-                        del self._lanes[model]
-                    for job in lane.jobs:
-                        _fail(job, error)
+        for lane in tuple(self._busy):
+            try:
+                lane.step(self._lock)
+            except Exception as error:  # an evaluator that fails must not take the other games with it
+                self._give_up(lane, error)
+            if not lane.jobs:
+                self._busy.remove(lane)
+
+    def _give_up(self, lane: Lane, error: Exception) -> None:
+        jobs, lane.jobs = lane.jobs, []
+        with self._lock:
+            for job in jobs:
+                self._lanes.pop(job.model, None)
+        for job in jobs:
+            _fail(job, error)
 
     def _cancel_all(self) -> None:
         for lane in self._lanes.values():

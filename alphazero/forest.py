@@ -197,6 +197,8 @@ class Forest:
         self._leaf_trees = np.zeros(max_batch, np.int64)
         self._ahead = np.zeros(max_batch, np.bool_)
         self._done = np.zeros(trees, np.bool_)
+        # Views of every length, made once: slicing costs as much as a small tree's whole step.
+        self._batches = [self._batch[:rows] for rows in range(max_batch + 1)]
 
     def begin(self, tree: int, position: Position, limit: int, settings: SearchSettings, seed: int) -> None:
         """Start a search of `limit` simulations in an unused tree."""
@@ -235,19 +237,19 @@ class Forest:
         self._rows = self._gather(
             self.pool, active, want, self._planes, self._leaf_nodes, self._leaf_trees, self._ahead
         )
-        return self._batch[: self._rows]
+        return self._batches[self._rows]
 
     def scatter(self, logits: np.ndarray, values: np.ndarray) -> np.ndarray | None:
         """Take in the answers to the last `gather`: float32 logits [rows, actions] and value_to_move [rows].
 
         Returns a mask over `active` of the searches that are done, or None while none is.
         """
-        rows = self._rows
         finished = tree_steps.scatter(
             self.pool,
-            self._leaf_nodes[:rows],
-            self._leaf_trees[:rows],
-            self._ahead[:rows],
+            self._rows,
+            self._leaf_nodes,
+            self._leaf_trees,
+            self._ahead,
             logits,
             values,
             self._active,

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 _tokens = itertools.count(1)
 
-# Below this part of the pool, trees kept for later are given up, oldest first.
+# Below this part of the pool, trees kept for later are given up, oldest first. Looked at every so many steps.
 KEEP_SPARE = 0.125
+ROOM_EVERY = 16
 
 
 @dataclass(eq=False)
@@ -81,6 +82,7 @@ class Lane:
         self._next = 0  # whose turn it is when there are more searches than rows in a batch
         self._turn: tuple[list[Job], np.ndarray, np.ndarray] | None = None
         self._earliest = float("inf")
+        self._steps = 0
         self._reported_bytes = 0
         self._reported_simulations = 0
         self._empty = (np.zeros((0, model.game.num_actions), np.float32), np.zeros(0, np.float32))
@@ -107,6 +109,7 @@ class Lane:
     def admit(self, job: Job) -> None:
         """Give a job its tree: the one it may resume, or a new one."""
         self._sweep(time.perf_counter())  # a cancelled search may still hold the last tree
+        self._make_room()
         job.tree = self._resume(job)
         if job.tree < 0:
             if not self._free:
@@ -134,6 +137,10 @@ class Lane:
             return kept.tree
         self._close(kept.tree)
         return -1
+
+    def _make_room(self) -> None:
+        while self._kept and self._forest.spare() < KEEP_SPARE:
+            self._give_up_oldest()
 
     def _give_up_oldest(self) -> None:
         _, kept = self._kept.popitem(last=False)
@@ -169,7 +176,11 @@ class Lane:
         """One leaf (or, with few searches, a few leaves) of every search, or of as many as a batch holds."""
         begin = time.perf_counter()
         with lock:
-            self._sweep(begin)
+            if self.attention or begin >= self._earliest:
+                self._sweep(begin)
+            self._steps += 1
+            if self._steps % ROOM_EVERY == 0:
+                self._make_room()
             if not self.jobs:
                 self._report(0, 0.0, 0.0)
                 return
@@ -183,8 +194,6 @@ class Lane:
             if done is not None:
                 for job in [job for job, is_done in zip(jobs, done, strict=True) if is_done]:
                     self._leave(job, self._why(job))
-            if self._kept and self._forest.spare() < KEEP_SPARE:
-                self._give_up_oldest()
         self._report(len(batch), answered - asked, asked - begin + time.perf_counter() - answered)
 
     def _report(self, rows: int, network_seconds: float, tree_seconds: float) -> None:
@@ -195,14 +204,12 @@ class Lane:
 
     def _sweep(self, now: float) -> None:
         """Drop what was cancelled and answer what has run out of time, if it has anything to say yet."""
-        if self.attention:
-            self.attention = False
-            for job in [job for job in self.jobs if job.future.cancelled()]:
-                self._leave(job, None)
-        if now >= self._earliest:
-            for job in [job for job in self.jobs if job.deadline <= now]:
-                if self._forest.evaluated(job.tree):
-                    self._leave(job, "seconds")
+        self.attention = False
+        for job in [job for job in self.jobs if job.future.cancelled()]:
+            self._leave(job, None)
+        for job in [job for job in self.jobs if job.deadline <= now]:
+            if self._forest.evaluated(job.tree):
+                self._leave(job, "seconds")
 
     def _take_turn(self) -> tuple[list[Job], np.ndarray, np.ndarray]:
         """(jobs, their trees, how many rows each may fill). Round robin when there are more than a batch holds."""

@@ -360,12 +360,12 @@ def evaluate_node(pool, index, logits, value):
 
 
 @njit(cache=True, nogil=True)
-def scatter(pool, leaf_nodes, leaf_trees, ahead, logits, values, active, done):
-    """Take in a batch of answers; rows evaluated only ahead of time are stored, the others backed up.
+def scatter(pool, rows, leaf_nodes, leaf_trees, ahead, logits, values, active, done):
+    """Take in a batch of `rows` answers; rows evaluated only ahead of time are stored, the others backed up.
 
     Marks in `done` which of the trees `active` need no more steps, and returns how many those are.
     """
-    for row in range(leaf_nodes.size):
+    for row in range(rows):
         index = leaf_nodes[row]
         tree = leaf_trees[row]
         evaluate_node(pool, index, logits[row], values[row])

@@ -59,7 +59,7 @@ def test_openvino_f32_equals_torch(name):
     assert np.abs(logits - fast_logits).max() < 1e-4
     assert np.abs(values - fast_values).max() < 1e-4
     assert logits.std() > 0.1, "the weights must be lively enough for this to mean something"
-    assert values.std() > 0.05
+    assert values.std() > 0.02
 
 
 @pytest.mark.parametrize("name", ["chain_reaction", "gomoku"])
