@@ -127,8 +127,6 @@ class Engine:
         `previous`: the outcome of an earlier search of the same game. If its tree is still there and reaches this
         position it is grown on, and its visits count.
         """
-        if self._closed:
-            raise RuntimeError("this engine is closed")
         if position.game is not model.game:
             raise ValueError(f"a {model.game.name} model can't search a {position.game.name} position")
         if position.winner is not None:
@@ -146,6 +144,7 @@ class Engine:
             started=now,
         )
         with self._lock:  # count and add in one go, or two callers could both take the last place
+            self._check_open()
             load = self.searches_in_flight()
             if load < self.limits.searches:
                 worker = self._pick_worker(previous)
@@ -153,6 +152,10 @@ class Engine:
                 return Ticket(job, worker)
         self.stats.refused(model.game.name)
         raise EngineFull(load, self._retry_after())
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("this engine is closed")
 
     def searches_in_flight(self) -> int:
         return sum(worker.load for worker in self._workers)
@@ -165,20 +168,23 @@ class Engine:
         return idlest
 
     def _retry_after(self) -> float:
-        """About how long it takes until one of the running searches ends: the mean think time over those in flight."""
+        """About how long one of the running searches may still take: the mean think time so far, within reason."""
         return max(1.0, min(30.0, self.stats.mean_seconds()))
 
     def warm_up(self, *models: Model) -> None:
         """Load and compile what these models need, so that the first search is as fast as the tenth."""
         openings = [(_Opening(model, Future()), worker) for worker in self._workers for model in models]
-        for opening, worker in openings:
-            worker.send(opening)
+        with self._lock:
+            self._check_open()
+            for opening, worker in openings:
+                worker.send(opening)
         for opening, _ in openings:
             opening.future.result()
 
     def close(self) -> None:
         """Cancel everything and end the threads."""
-        self._closed = True
+        with self._lock:
+            self._closed = True  # whatever was sent before this is in the queues, ahead of the word to stop
         for worker in self._workers:
             worker.stop()
         atexit.unregister(self.close)
@@ -256,6 +262,7 @@ class _Worker:
 
     def _admit(self, item: Job | _Opening) -> None:
         if item.future.cancelled():
+            item.future.set_running_or_notify_cancel()
             return
         try:
             lane = self._lanes.get(item.model)
@@ -282,17 +289,21 @@ class _Worker:
                 self._busy.remove(lane)
 
     def _give_up(self, lane: Lane, error: Exception) -> None:
-        jobs, lane.jobs = lane.jobs, []
+        """Fail a lane's searches and forget the lane; the next search of its model makes a new one."""
         with self._lock:
+            jobs = lane.abandon()
             for job in jobs:
                 self._lanes.pop(job.model, None)
         for job in jobs:
             _fail(job, error)
 
     def _cancel_all(self) -> None:
-        for lane in self._lanes.values():
-            for job in lane.jobs:
+        for lane in self._busy:
+            with self._lock:
+                jobs = lane.abandon()
+            for job in jobs:
                 job.future.cancel()
+                job.future.set_running_or_notify_cancel()
 
 
 def _fail(item: Job | _Opening, error: Exception) -> None:

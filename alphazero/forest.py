@@ -13,41 +13,23 @@ strength is lost. Wrong guesses cost only the time of a larger batch.
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import sys
-import types
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from alphazero import tree as tree_steps
+from alphazero import pool as pools
+from alphazero import tree as steps
 from alphazero.game import EXTRA, LAST, PLIES, TO_MOVE, UNDECIDED, WINNER, Game, Position
+from alphazero.kernel import bind
+from alphazero.pool import DRAW, LOSS, NEW, NO_MEMORY, NONE, READY, WAITING, WIN, new_node
 from alphazero.settings import SearchSettings
-from alphazero.tree import (
-    DRAW,
-    LOSS,
-    NEW,
-    NO_MEMORY,
-    NONE,
-    READY,
-    WAITING,
-    WIN,
-    add_pending,
-    back_up,
-    descend,
-    is_done,
-    new_node,
-    set_edges,
-)
+from alphazero.tree import add_pending, back_up, descend, is_done, set_edges
 
 # How many simulations in a row one tree may finish without the network (results already known) before others' turn.
 FREE_SIMULATIONS = 64
 
-# Stand-ins for what _compile puts in their place, one set per game: the rules, and the templates below once bound.
+# Stand-ins for what `bind` puts in their place, one set per game: the rules, and the templates below once bound.
 rules_play: Any = None
 rules_legal: Any = None
 rules_encode: Any = None
@@ -159,27 +141,12 @@ def _look_ahead(pool, tree, leaf, want, rows, planes, leaf_nodes, leaf_trees, ah
     return rows
 
 
-def _bind(template: Callable[..., Any], names: dict[str, Any], tag: str) -> Any:
-    """Compile a template with these names in place of its module's.
-
-    Numba's disk cache files a function under its name and its source file, and knows nothing of what its globals
-    mean. The tag (game and digest of its rules) in the name keeps games apart and stale rules out.
-    """
-    name = f"{template.__name__[1:]}_{tag}"
-    bound = types.FunctionType(template.__code__, {**template.__globals__, **names}, name)
-    bound.__qualname__ = name
-    return njit(cache=True, nogil=True)(bound)
-
-
 @lru_cache(maxsize=64)
 def _compile(game: Game) -> tuple[Any, Any]:
     """(plant, gather) for one game."""
-    sources = "".join(inspect.getsource(sys.modules[rule.__module__]) for rule in (game.play, game.legal, game.encode))
-    tag = f"{game.name}_{hashlib.sha256((sources + inspect.getsource(tree_steps)).encode()).hexdigest()[:16]}"
-    names = {"rules_play": game.play, "rules_legal": game.legal, "rules_encode": game.encode}
-    for template in (_expand, _write_row, _look_ahead, _gather):
-        names[template.__name__[1:]] = _bind(template, names, tag)
-    return _bind(_plant, names, tag), names["gather"]
+    rules = {"rules_play": game.play, "rules_legal": game.legal, "rules_encode": game.encode}
+    names = bind([_expand, _write_row, _look_ahead, _gather, _plant], rules, game.name)
+    return names["plant"], names["gather"]
 
 
 class Forest:
@@ -187,9 +154,9 @@ class Forest:
 
     def __init__(self, game: Game, *, trees: int, memory_bytes: int, max_batch: int):
         self.game = game
-        self.bytes_per_node = tree_steps.node_bytes(game.num_actions, game.state_size)
+        self.bytes_per_node = pools.node_bytes(game.num_actions, game.state_size)
         self.capacity = max(memory_bytes // self.bytes_per_node, trees * 4)
-        self.pool = tree_steps.make_pool(self.capacity, trees, game.num_actions, game.state_size)
+        self.pool = pools.make_pool(self.capacity, trees, game.num_actions, game.state_size)
         self._plant, self._gather = _compile(game)
         self._planes = np.zeros((max_batch, game.network.planes, game.num_actions), np.float32)
         self._batch = self._planes.reshape(max_batch, game.network.planes, game.rows, game.cols)
@@ -207,11 +174,11 @@ class Forest:
 
     def resume(self, tree: int, moves: tuple[int, ...], limit: int, settings: SearchSettings, seed: int) -> bool:
         """Follow the game by `moves` in a kept tree and search on there; False if the tree does not reach so far."""
-        if not all(tree_steps.reroot(self.pool, tree, move) for move in moves):
+        if not all(pools.reroot(self.pool, tree, move) for move in moves):
             return False
         self._set_up(tree, limit, settings, seed)
         if settings.noise_fraction > 0:
-            tree_steps.mix_noise(self.pool, tree)
+            steps.mix_noise(self.pool, tree)
         return True
 
     def _set_up(self, tree: int, limit: int, settings: SearchSettings, seed: int) -> None:
@@ -229,7 +196,7 @@ class Forest:
 
     def close(self, tree: int) -> None:
         """Forget this tree and give its nodes back."""
-        tree_steps.close_tree(self.pool, tree)
+        pools.close_tree(self.pool, tree)
 
     def gather(self, active: np.ndarray, want: np.ndarray) -> np.ndarray:
         """The positions the trees `active` (int64) need next, at most want[i] of each: float32 [rows, planes, h, w]."""
@@ -244,7 +211,7 @@ class Forest:
 
         Returns a mask over `active` of the searches that are done, or None while none is.
         """
-        finished = tree_steps.scatter(
+        finished = steps.scatter(
             self.pool,
             self._rows,
             self._leaf_nodes,
@@ -266,16 +233,16 @@ class Forest:
 
     def total_simulations(self) -> int:
         """Simulations finished in all trees, ever."""
-        return int(self.pool.counts[tree_steps.SIMULATIONS])
+        return int(self.pool.counts[pools.SIMULATIONS])
 
     def simulations(self, tree: int) -> int:
         """Simulations of one search: visits of its root's moves."""
         return max(0, int(self.pool.nodes[self.pool.trees[tree]["root"]]["visits"]) - 1)
 
     def used_bytes(self) -> int:
-        return (self.capacity - int(self.pool.counts[tree_steps.AVAILABLE])) * self.bytes_per_node
+        return (self.capacity - int(self.pool.counts[pools.AVAILABLE])) * self.bytes_per_node
 
     def spare(self) -> float:
         """The part of the pool that is neither used nor promised, 0 to 1."""
         counts = self.pool.counts
-        return float(counts[tree_steps.AVAILABLE] - counts[tree_steps.PROMISED]) / self.capacity
+        return float(counts[pools.AVAILABLE] - counts[pools.PROMISED]) / self.capacity

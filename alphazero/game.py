@@ -65,7 +65,9 @@ class Game:
     check_board: Callable[[np.ndarray, int], tuple[int, int]]
     network: NetworkShape
     # explain_illegal(cells, player, action) -> why this cell may not be played, in words, after "C3 ".
-    explain_illegal: Callable[[np.ndarray, int, int], str] = lambda cells, player, action: "may not be played now."
+    explain_illegal: Callable[[np.ndarray, int, int], str] = lambda cells, player, action: (
+        "is taken; play an empty cell." if cells[action] else "may not be played now."
+    )
     players: dict[int, str] = field(default_factory=lambda: {1: "First", -1: "Second"})  # what a person calls them
     search: SearchSettings = field(default_factory=SearchSettings)
     levels: dict[str, Level] = field(default_factory=lambda: dict(DEFAULT_LEVELS))
@@ -129,6 +131,17 @@ class Game:
 
     def __repr__(self) -> str:
         return f"<game {self.name}, {self.rows}x{self.cols}, rules version {self.rules_version}>"
+
+
+def count_stones(cells: np.ndarray, to_move: int) -> int:
+    """Stones on a board where each move adds one and +1 begins; IllegalBoard if it can't be to_move's turn."""
+    first, second = int((cells > 0).sum()), int((cells < 0).sum())
+    if first - second != (to_move == -1):
+        raise IllegalBoard(
+            f"There are {first} of the first player's and {second} of the second's: the first (1) begins, so with 1 to "
+            "move they are equal, and with -1 to move the first has one more."
+        )
+    return first + second
 
 
 class Position:

@@ -78,6 +78,7 @@ class Lane:
         self.jobs: list[Job] = []
         self._free = list(range(limits.searches - 1, -1, -1))
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self._answers: list[tuple[Future[Outcome], Outcome]] = []
         self.attention = False  # set from any thread when a job was cancelled
         self._next = 0  # whose turn it is when there are more searches than rows in a batch
         self._turn: tuple[list[Job], np.ndarray, np.ndarray] | None = None
@@ -155,16 +156,30 @@ class Lane:
         self.jobs.remove(job)
         self._changed()
         self._stats.in_flight(self.game.name, -1)
-        if stopped is not None and job.future.set_running_or_notify_cancel():
-            outcome = self._outcome(job, stopped, next(_tokens))
-            self._kept[outcome.token] = _Kept(job.tree, job.position)
-            if len(self._kept) > self._limits.kept:
-                self._give_up_oldest()
-            self._stats.finished(self.game.name, outcome.seconds)
-            job.future.set_result(outcome)
-        else:
+        if stopped is None:
             self._close(job.tree)
             self._stats.cancelled(self.game.name)
+            job.future.set_running_or_notify_cancel()
+            return
+        outcome = self._outcome(job, stopped, next(_tokens))
+        self._kept[outcome.token] = _Kept(job.tree, job.position)
+        if len(self._kept) > self._limits.kept:
+            self._give_up_oldest()
+        self._stats.finished(self.game.name, outcome.seconds)
+        self._answers.append((job.future, outcome))
+
+    def deliver(self) -> None:
+        """Hand out what has been found. Without the worker's lock: a callback may well ask the engine something."""
+        while self._answers:
+            future, outcome = self._answers.pop()
+            if future.set_running_or_notify_cancel():
+                future.set_result(outcome)
+
+    def abandon(self) -> list[Job]:
+        """Let go of all searches, unanswered; the caller tells whoever waits for them."""
+        jobs, self.jobs = self.jobs, []
+        self._stats.in_flight(self.game.name, -len(jobs))
+        return jobs
 
     def _changed(self) -> None:
         self._turn = None
@@ -181,11 +196,13 @@ class Lane:
             self._steps += 1
             if self._steps % ROOM_EVERY == 0:
                 self._make_room()
-            if not self.jobs:
-                self._report(0, 0.0, 0.0)
-                return
-            jobs, active, want = self._take_turn()
-            batch = self._forest.gather(active, want)
+            if self.jobs:
+                jobs, active, want = self._take_turn()
+                batch = self._forest.gather(active, want)
+        if not self.jobs:
+            self._report(0, 0.0, 0.0)
+            self.deliver()
+            return
         asked = time.perf_counter()
         logits, values = self._evaluator.evaluate(batch) if len(batch) else self._empty
         answered = time.perf_counter()
@@ -195,6 +212,8 @@ class Lane:
                 for job in [job for job, is_done in zip(jobs, done, strict=True) if is_done]:
                     self._leave(job, self._why(job))
         self._report(len(batch), answered - asked, asked - begin + time.perf_counter() - answered)
+        if self._answers:
+            self.deliver()
 
     def _report(self, rows: int, network_seconds: float, tree_seconds: float) -> None:
         used, simulations = self._forest.used_bytes(), self._forest.total_simulations()

@@ -17,9 +17,9 @@ from alphazero.engine import Engine, Ticket, default_engine
 from alphazero.game import Game, Position, UnknownGame, get_game
 from alphazero.lane import Outcome
 from alphazero.model import Model
+from alphazero.pool import DRAW, LOSS, OPEN, WIN
 from alphazero.root import Root
 from alphazero.settings import DEFAULT_LEVEL, Budget, Level, SearchSettings, check_number
-from alphazero.tree import DRAW, LOSS, OPEN, WIN
 
 PROVEN = {OPEN: None, WIN: "win", LOSS: "loss", DRAW: "draw"}
 MAX_TEMPERATURE = 10.0

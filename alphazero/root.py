@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from alphazero.forest import Forest
-from alphazero.tree import DRAW, LOSS, NONE, OPEN, READY, WIN, best_edge, main_line
+from alphazero.pool import DRAW, LOSS, NONE, OPEN, READY, WIN
+from alphazero.tree import best_edge, main_line
 
 LONGEST_LINE = 16
 EXACT = {WIN: 1.0, LOSS: -1.0, DRAW: 0.0}

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from alphazero.game import UNDECIDED, Game, IllegalBoard
+from alphazero.game import UNDECIDED, Game, IllegalBoard, count_stones
 from alphazero.settings import Level, NetworkShape, SearchSettings
 
 SIZE = 9
@@ -60,30 +60,21 @@ def encode(cells, player, last, planes):
 
 def check_board(cells: np.ndarray, to_move: int) -> tuple[int, int]:
     """(plies, winner) of a board: the stones must alternate, and a five must have been the last thing made."""
-    black, white = int((cells == 1).sum()), int((cells == -1).sum())
-    if black - white != (to_move == -1):
-        raise IllegalBoard(
-            f"Black has {black} stones and white {white}: black moves first, so with black (1) to move they are equal "
-            "and with white (-1) to move black has one more."
-        )
+    stones = count_stones(cells, to_move)
     in_five = [int(cell) for cell in np.flatnonzero(cells) if makes_five(cells, int(cells[cell]), int(cell))]
     if any(cells[cell] == to_move for cell in in_five):
         raise IllegalBoard("The player to move already has five in a row: the game ended before this board.")
     if in_five and not any(_undoes_win(cells, cell, in_five) for cell in in_five):
         raise IllegalBoard("There are two rows of five that no one stone completes: the game ended before this board.")
     if in_five:
-        return black + white, -to_move
-    return black + white, 0 if black + white == CELLS else UNDECIDED
+        return stones, -to_move
+    return stones, 0 if stones == CELLS else UNDECIDED
 
 
 def _undoes_win(cells: np.ndarray, last: int, in_five: list[int]) -> bool:
     before = cells.copy()
     before[last] = 0
     return not any(makes_five(before, int(before[cell]), cell) for cell in in_five if cell != last)
-
-
-def explain_illegal(cells: np.ndarray, player: int, action: int) -> str:
-    return "is taken; a stone goes to an empty cell."
 
 
 GAME = Game(
@@ -98,7 +89,6 @@ GAME = Game(
     legal=legal,
     encode=encode,
     check_board=check_board,
-    explain_illegal=explain_illegal,
     network=NetworkShape(planes=4, channels=64, blocks=5),
     search=SearchSettings(c_puct=1.5, noise_alpha=0.15),
     levels={

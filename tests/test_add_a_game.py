@@ -17,10 +17,9 @@ PAGE = (PROJECT / "docs" / "add-a-game.md").read_text("utf-8")
 
 # Put a stone on an empty cell with no neighbour taken; who can't move has lost. On 3x4, so only 4 symmetries.
 KAYLES = """
-import numpy as np
 from numba import njit
 
-from alphazero.game import UNDECIDED, Game, IllegalBoard
+from alphazero.game import UNDECIDED, Game, count_stones
 from alphazero.settings import NetworkShape
 
 
@@ -58,9 +57,7 @@ def encode(cells, player, last, planes):
 
 
 def check_board(cells, to_move):
-    stones = int(np.abs(cells).sum())
-    if int(cells.sum()) != (to_move == -1):
-        raise IllegalBoard("players move in turn")
+    stones = count_stones(cells, to_move)
     return stones, UNDECIDED if any(free(cells, cell) for cell in range(12)) else -to_move
 
 

@@ -145,8 +145,8 @@ def test_gomoku_impossible_boards():
     two_fives[0, :5], two_fives[2, :5] = 1, 1
     two_fives[4, :4], two_fives[6, :4], two_fives[8, 0] = -1, -1, -1
     for board, to_move, why in (
-        (two_black, 1, "2 stones"),
-        (two_black, -1, "2 stones"),
+        (two_black, 1, "There are 2"),
+        (two_black, -1, "There are 2"),
         (both_five, 1, "already has five"),
         (two_fives, -1, "two rows of five"),
     ):

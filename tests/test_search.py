@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from alphazero import SearchSettings, get_game
+from alphazero.pool import DRAW, LOSS, OPEN, WIN
 from alphazero.root import Root
 from alphazero.text import parse
-from alphazero.tree import DRAW, LOSS, OPEN, WIN
 from tests.helpers import FixedEvaluator, UniformEvaluator, make_forest, random_position, run, search
 from tests.textbook import Textbook
 

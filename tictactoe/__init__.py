@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from alphazero.game import UNDECIDED, Game, IllegalBoard
+from alphazero.game import UNDECIDED, Game, IllegalBoard, count_stones
 from alphazero.settings import Level, NetworkShape, SearchSettings
 
 SIZE = 3
@@ -50,22 +50,13 @@ def encode(cells, player, last, planes):
 
 def check_board(cells: np.ndarray, to_move: int) -> tuple[int, int]:
     """(plies, winner) of a board: the marks must alternate and only the last mover can have a line."""
-    crosses, noughts = int((cells == 1).sum()), int((cells == -1).sum())
-    if crosses - noughts != (to_move == -1):
-        raise IllegalBoard(
-            f"There are {crosses} crosses and {noughts} noughts: crosses move first, so with crosses (1) to move they "
-            "are equal and with noughts (-1) to move there is one more cross."
-        )
+    marks = count_stones(cells, to_move)
     # Two lines of one player always share a cell here (nine marks never hold two apart), so one check is enough.
     if has_line(cells, to_move):
         raise IllegalBoard("The player to move already has three in a row: the game ended before this board.")
     if has_line(cells, -to_move):
-        return crosses + noughts, -to_move
-    return crosses + noughts, 0 if crosses + noughts == CELLS else UNDECIDED
-
-
-def explain_illegal(cells: np.ndarray, player: int, action: int) -> str:
-    return "is taken; a mark goes to an empty cell."
+        return marks, -to_move
+    return marks, 0 if marks == CELLS else UNDECIDED
 
 
 GAME = Game(
@@ -80,7 +71,6 @@ GAME = Game(
     legal=legal,
     encode=encode,
     check_board=check_board,
-    explain_illegal=explain_illegal,
     network=NetworkShape(planes=2, channels=32, blocks=2),
     search=SearchSettings(c_puct=1.5, noise_alpha=1.0),
     levels={
