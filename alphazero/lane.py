@@ -100,6 +100,7 @@ class Lane:
         for rows in range(1, self._limits.look_ahead + 1):
             batch = self._forest.gather(np.zeros(1, np.int64), np.full(1, rows, np.int64))
             self._forest.scatter(*(self._evaluator.evaluate(batch) if len(batch) else self._empty))
+            self._evaluator.evaluate(np.zeros((rows, *start.planes().shape), np.float32))
         Root(self._forest, 0)
         self._forest.resume(0, (start.legal_moves()[0],), 8, settings, 0)
         self._forest.close(0)

@@ -19,9 +19,6 @@ from openvino import opset13 as ops
 from alphazero.settings import NetworkShape
 from alphazero.weights import fold
 
-WRAPPERS = 512  # input buffers remembered at the most
-
-
 @cache
 def _core() -> openvino.Core:
     return openvino.Core()
@@ -32,46 +29,59 @@ def has_bf16() -> bool:
     return "BF16" in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
 
-class OpenVINOEvaluator:
-    """One compiled model with one inference thread and one request: one evaluator per worker thread.
+def padded(rows: int) -> int:
+    """The batch size that is run for so many rows: exact up to 8, then at most an eighth more."""
+    step = 1 << max(0, (rows - 1).bit_length() - 3)
+    return -(-rows // step) * step
 
-    A row's answer does not depend on the other rows nor on how many there are (tests/test_evaluator.py), which is
-    what makes a search repeatable on a busy engine.
+
+class OpenVINOEvaluator:
+    """One inference thread: one evaluator per worker thread.
+
+    A model of fixed batch size is compiled for each size when it is first needed (30 ms). One model for all sizes
+    would spend 0.1 ms at every change of size, and searches change it at nearly every step (docs/performance.md).
+
+    A row's answer does not depend on the other rows nor on how many there are (tests/test_network.py), which is what
+    makes a search repeatable on a busy engine.
     """
 
     def __init__(self, weights: dict[str, np.ndarray], shape: NetworkShape, rows: int, cols: int, precision: str):
         if precision == "auto":
             precision = "bf16" if has_bf16() else "f32"
         self.name = f"openvino {precision}"
-        compiled = _core().compile_model(
-            _build(weights, shape, rows, cols),
-            "CPU",
-            {
-                "INFERENCE_NUM_THREADS": 1,
-                "INFERENCE_PRECISION_HINT": precision,
-                "PERFORMANCE_HINT": "LATENCY",
-            },
-        )
-        self._request = compiled.create_infer_request()
-        self._tensors: dict[tuple[int, int], openvino.Tensor] = {}
+        self._model = _build(weights, shape, rows, cols)
+        self._precision = precision
+        self._batches: dict[int, _FixedBatch] = {}
 
     def evaluate(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        request = self._request
-        request.set_input_tensor(self._tensor(planes))
-        request.infer(share_outputs=True)
-        return request.get_output_tensor(0).data, request.get_output_tensor(1).data
+        rows = len(planes)
+        batch = self._batches.get(rows)
+        if batch is None:
+            size = padded(rows)
+            batch = self._batches.get(size) or _FixedBatch(self._model, size, self._precision)
+            self._batches[rows] = self._batches[size] = batch
+        batch.planes[:rows] = planes
+        batch.request.infer(share_outputs=True)
+        return batch.logits[:rows], batch.values[:rows]
 
-    def _tensor(self, planes: np.ndarray) -> openvino.Tensor:
-        """The array wrapped, not copied. Wrapping costs 20 us, a quarter of a small network, so wrappers are reused:
-        a forest sends views of one buffer again and again. A wrapper keeps its buffer alive, so an address stands
-        for the same memory as long as it is known here."""
-        key = (planes.__array_interface__["data"][0], len(planes))
-        tensor = self._tensors.get(key)
-        if tensor is None:
-            if len(self._tensors) >= WRAPPERS:
-                self._tensors.clear()
-            tensor = self._tensors[key] = openvino.Tensor(planes, shared_memory=True)
-        return tensor
+
+class _FixedBatch:
+    """The network compiled for one batch size, its input and output arrays bound once and for all."""
+
+    def __init__(self, model: openvino.Model, size: int, precision: str):
+        model = model.clone()
+        shape = [size, *(dimension.get_length() for dimension in list(model.input(0).partial_shape)[1:])]
+        model.reshape(shape)
+        options = {
+            "INFERENCE_NUM_THREADS": 1,
+            "INFERENCE_PRECISION_HINT": precision,
+            "PERFORMANCE_HINT": "LATENCY",
+        }
+        self.request = _core().compile_model(model, "CPU", options).create_infer_request()
+        self.planes = np.zeros(shape, np.float32)
+        self.request.set_input_tensor(openvino.Tensor(self.planes, shared_memory=True))
+        self.logits = self.request.get_output_tensor(0).data
+        self.values = self.request.get_output_tensor(1).data
 
 
 def _build(weights: dict[str, np.ndarray], shape: NetworkShape, rows: int, cols: int) -> openvino.Model:
@@ -84,8 +94,8 @@ def _build(weights: dict[str, np.ndarray], shape: NetworkShape, rows: int, cols:
         return convolve(x, *fold(weights, name))
 
     def dense(x: openvino.Node, name: str) -> openvino.Node:
-        product = ops.matmul(x, ops.constant(weights[f"{name}.weight"]), False, True)
-        return ops.add(product, ops.constant(weights[f"{name}.bias"]))
+        # As a 1x1 convolution: it treats every row alike, while a matrix product rounds differently with the batch.
+        return convolve(x, weights[f"{name}.weight"][:, :, None, None], weights[f"{name}.bias"])
 
     planes = ops.parameter([-1, shape.planes, rows, cols], np.float32, name="planes")
     x = ops.relu(normed(planes, "stem"))
@@ -97,7 +107,7 @@ def _build(weights: dict[str, np.ndarray], shape: NetworkShape, rows: int, cols:
     logits = ops.reshape(policy, ops.constant(np.array([-1, rows * cols])), False)
     value = ops.relu(normed(x, "value_in"))
     board = ops.constant(np.array([2, 3]))
-    value = ops.concat([ops.reduce_mean(value, board, False), ops.reduce_max(value, board, False)], 1)
+    value = ops.concat([ops.reduce_mean(value, board, True), ops.reduce_max(value, board, True)], 1)
     value = dense(ops.relu(dense(value, "value_hidden")), "value_out")
     values = ops.reshape(ops.tanh(value), ops.constant(np.array([-1])), False)
     return openvino.Model([logits, values], [planes], "alphazero")

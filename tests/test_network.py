@@ -87,7 +87,7 @@ def test_a_row_does_not_depend_on_its_batch(name):
     (fast,) = evaluators(game, ("openvino", "auto"))
     planes = np.stack([p.planes() for p in boards(game, 64)])
     logits, values = (array.copy() for array in fast.evaluate(planes))
-    for size in (1, 2, 3, 5, 8, 13, 31, 63):
+    for size in (1, 2, 3, 5, 8, 9, 13, 31, 33, 63):
         for begin in range(0, 64 - size, 17):
             part = planes[begin : begin + size].copy()
             part_logits, part_values = fast.evaluate(part)
@@ -96,11 +96,11 @@ def test_a_row_does_not_depend_on_its_batch(name):
 
 
 def test_input_buffers_are_never_confused():
-    """Wrappers are remembered by address: arrays that come and go must each be read afresh."""
+    """Arrays of changing sizes that come and go: each must be read afresh, and no padding may shine through."""
     game = get_game("tictactoe")
     fast, reference = evaluators(game, ("openvino", "f32"), ("torch", "auto"))
-    for seed in range(600):
-        planes = np.stack([p.planes() for p in boards(game, 1 + seed % 3, seed)])
+    for seed in range(100):
+        planes = np.stack([p.planes() for p in boards(game, 1 + seed * 7 % 20, seed)])
         assert np.allclose(fast.evaluate(planes)[0], reference.evaluate(planes)[0], atol=1e-4)
 
 
