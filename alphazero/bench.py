@@ -1,4 +1,4 @@
-"""`python -m alphazero bench GAME`: how close the search comes to the speed of the bare network.
+"""Measure how close the search comes to the speed of the bare network.
 
 Bare is the same network called in a tight loop at the same batch size. Bare and search take turns in short slices of
 one run, so that a noisy machine disturbs both alike. All searches go through the engine, as in play.
@@ -15,19 +15,21 @@ from concurrent.futures import FIRST_COMPLETED, wait
 
 import numpy as np
 
-from alphazero.checkpoint import CHECKPOINTS, Checkpoint, load_checkpoint
+from alphazero.checkpoint import CHECKPOINTS, Checkpoint
 from alphazero.engine import Engine, EngineLimits, Ticket
 from alphazero.evaluator import BACKENDS, Evaluator
 from alphazero.game import Game, Position, get_game
 from alphazero.model import Model
+from alphazero.player import checkpoint_for
 from alphazero.settings import Budget, check_number, check_whole
 
 BATCHES = (1, 8, 64)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--checkpoint", help="folder of the network; without it the shipped one, or an untrained one")
-    parser.add_argument("--untrained", action="store_true", help="fresh random weights instead of a checkpoint")
+    network = parser.add_mutually_exclusive_group()
+    network.add_argument("--checkpoint", help="folder or Hub repo id of a network (default: the shipped one)")
+    network.add_argument("--untrained", action="store_true", help="fresh weights instead of a checkpoint")
     parser.add_argument("--simulations", type=int, default=400, help="simulations per search (default 400)")
     parser.add_argument("--rounds", type=int, default=8, help="turns that each measurement takes (default 8)")
     parser.add_argument("--slice", type=float, default=0.5, help="seconds a turn (default 0.5)")
@@ -80,11 +82,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _checkpoint(game: Game, args: argparse.Namespace) -> Checkpoint:
-    if args.checkpoint:
-        return load_checkpoint(args.checkpoint)
-    if args.untrained or not (CHECKPOINTS / game.name).is_dir():
+    if args.untrained or (args.checkpoint is None and not (CHECKPOINTS / game.name).is_dir()):
         return Checkpoint.fresh(game)
-    return load_checkpoint(CHECKPOINTS / game.name)
+    return checkpoint_for(game, args.checkpoint)
 
 
 def openings(game: Game, count: int, seed: int = 0) -> list[Position]:

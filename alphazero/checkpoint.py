@@ -19,7 +19,7 @@ import safetensors
 from safetensors.numpy import load, save
 
 from alphazero.game import PROJECT, Game, UnknownGame, get_game
-from alphazero.settings import NetworkShape
+from alphazero.settings import NetworkShape, check_type
 from alphazero.weights import expected_shapes, untrained
 
 FORMAT = 1
@@ -48,6 +48,7 @@ class Checkpoint:
     @staticmethod
     def fresh(game: Game, shape: NetworkShape | None = None, seed: int = 0) -> Checkpoint:
         """An untrained network for this game."""
+        check_type("game", game, Game)
         shape = shape or game.network
         return Checkpoint(game, shape, untrained(shape, seed), {"iterations": 0}, "untrained")
 
@@ -88,11 +89,13 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def load_checkpoint(folder: Path | str, source: str | None = None) -> Checkpoint:
     """Read and check a checkpoint folder."""
+    if not isinstance(folder, str | Path):
+        raise CheckpointError(f"A checkpoint is a folder, given as text or Path, not {folder!r}.")
     folder = Path(folder)
     if not folder.is_dir():
         raise CheckpointError(
-            f"There is no checkpoint folder {folder}; train one with `python -m alphazero train GAME`, or give the "
-            "folder or Hub repo id of another."
+            f"There is no checkpoint folder {folder}; give another, or save a new network there with "
+            '`Checkpoint.fresh(get_game("NAME")).save(FOLDER)`.'
         )
     config, game, shape = read_config(folder / CONFIG)
     weights = _read_weights(folder / WEIGHTS, shape, config["weights_sha256"])

@@ -27,7 +27,7 @@ from typing import Any
 from alphazero.game import Position
 from alphazero.lane import Job, Lane, Outcome
 from alphazero.model import Model
-from alphazero.settings import MAX_SIMULATIONS, Budget, SearchSettings, check_whole
+from alphazero.settings import MAX_SIMULATIONS, Budget, SearchSettings, check_type, check_whole
 from alphazero.stats import Stats
 
 
@@ -57,8 +57,8 @@ class EngineLimits:
         check_whole("searches", self.searches, 1, 65_536)
         check_whole("batch", self.batch, 1, 4096)
         check_whole("memory_mb", self.memory_mb, 1, 1 << 20)
-        check_whole("kept", self.kept, 0, self.searches)
-        check_whole("look_ahead", self.look_ahead, 1, self.batch)
+        check_whole("kept", self.kept, 0, 65_536)
+        check_whole("look_ahead", self.look_ahead, 1, 4096)
 
 
 class Ticket:
@@ -105,7 +105,8 @@ class Engine:
 
     def __init__(self, workers: int = 1, limits: EngineLimits | None = None):
         check_whole("workers", workers, 1, 64)
-        self.limits = limits or EngineLimits()
+        self.limits = EngineLimits() if limits is None else limits
+        check_type("limits", self.limits, EngineLimits)
         self.stats = Stats()
         self._workers = [_Worker(self, number) for number in range(workers)]
         self._closed = False
@@ -127,6 +128,12 @@ class Engine:
         `previous`: the outcome of an earlier search of the same game. If its tree is still there and reaches this
         position it is grown on, and its visits count.
         """
+        check_type("model", model, Model)
+        check_type("position", position, Position)
+        check_type("budget", budget, Budget)
+        settings = model.game.search if settings is None else settings
+        check_type("settings", settings, SearchSettings)
+        check_whole("seed", seed, 0, 2**63 - 1)
         if position.game is not model.game:
             raise ValueError(f"a {model.game.name} model can't search a {position.game.name} position")
         if position.winner is not None:
@@ -137,7 +144,7 @@ class Engine:
             position=position,
             limit=budget.simulations or MAX_SIMULATIONS,
             deadline=now + budget.seconds if budget.seconds is not None else float("inf"),
-            settings=settings or model.game.search,
+            settings=settings,
             seed=seed,
             previous=previous,
             future=Future(),
@@ -173,6 +180,8 @@ class Engine:
 
     def warm_up(self, *models: Model) -> None:
         """Load and compile what these models need, so that the first search is as fast as the tenth."""
+        for model in models:
+            check_type("model", model, Model)
         openings = [(_Opening(model, Future()), worker) for worker in self._workers for model in models]
         with self._lock:
             self._check_open()

@@ -40,10 +40,7 @@ def make_evaluator(
     precision: str = "auto",
 ) -> Evaluator:
     """The fastest evaluator there is for these weights, or the one asked for."""
-    if backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
+    check_choices(backend, precision)
     if backend == "auto":
         backend = "openvino" if has_openvino() else "torch"
     if backend == "openvino":
@@ -53,6 +50,13 @@ def make_evaluator(
     from alphazero.torch_evaluator import TorchEvaluator
 
     return TorchEvaluator(weights, shape)
+
+
+def check_choices(backend: str, precision: str) -> None:
+    if backend not in BACKENDS:
+        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
 
 
 def has_openvino() -> bool:

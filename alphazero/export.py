@@ -6,9 +6,11 @@ import argparse
 import json
 from pathlib import Path
 
-from alphazero.checkpoint import CHECKPOINTS, CONFIG, WEIGHTS, Checkpoint, load_checkpoint, write_atomically
+from alphazero.checkpoint import CONFIG, WEIGHTS, Checkpoint, write_atomically
 from alphazero.game import get_game
+from alphazero.player import checkpoint_for
 
+CARD_FILE = "README.md"
 CARD = """\
 ---
 license: mit
@@ -24,7 +26,7 @@ tags:
 # AlphaZero for {title}
 
 A small AlphaZero network for {title} on {rows}x{cols} (rules version {rules}), to be used with the AlphaZero
-Playground code. Trained by self-play from nothing; no human games.
+Playground code.
 
 | | |
 | --- | --- |
@@ -38,11 +40,11 @@ Playground code. Trained by self-play from nothing; no human games.
 ```python
 from alphazero import load_player
 
-player = load_player("{source}", simulations=400)
+player = load_player("OWNER/NAME", simulations=400)  # this repo's id, or the folder it was downloaded to
 result = player.search(player.game.start())
 print(result.action, result.value_to_move)
 ```
-Put the repo id (`owner/name`, or `owner/name@commit` to pin it) in place of the folder once it is on the Hub.
+`OWNER/NAME@COMMIT` pins a commit.
 
 ## Training
 {training}
@@ -51,15 +53,13 @@ Put the repo id (`owner/name`, or `owner/name@commit` to pin it) in place of the
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", help="where to write; made if it is not there")
-    parser.add_argument("--checkpoint", help="folder of the checkpoint (default: the shipped one of this game)")
+    parser.add_argument("--checkpoint", help="folder or Hub repo id of the network (default: the shipped one)")
     parser.add_argument("--force", action="store_true", help="write over an export that is already there")
 
 
 def run(args: argparse.Namespace) -> int:
     game = get_game(args.game)
-    checkpoint = load_checkpoint(args.checkpoint or CHECKPOINTS / game.name)
-    if checkpoint.game is not game:
-        raise ValueError(f"{args.checkpoint} is a checkpoint of {checkpoint.game.name}, not of {game.name}")
+    checkpoint = checkpoint_for(game, args.checkpoint)
     export(checkpoint, Path(args.folder), force=args.force)
     print(f"Wrote {CONFIG}, {WEIGHTS} and README.md to {args.folder}.")
     print(f"To publish: hf upload OWNER/NAME {args.folder}")
@@ -67,22 +67,25 @@ def run(args: argparse.Namespace) -> int:
 
 
 def export(checkpoint: Checkpoint, folder: Path, *, force: bool = False) -> None:
-    """Write the three files. An existing non-empty folder is left alone unless `force`."""
+    """Write the three files. Only an earlier export is ever written over, and only with `force`."""
     if folder.is_file():
         raise ValueError(f"{folder} is a file; give a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not force:
-        raise ValueError(f"{folder} is not empty; choose another folder or add --force")
+    there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if there - {CONFIG, WEIGHTS, CARD_FILE}:
+        raise ValueError(f"{folder} holds other files; choose an empty folder or a new one")
+    if there and not force:
+        raise ValueError(f"{folder} holds an export already; choose another folder or add --force")
     checkpoint.save(folder)
-    write_atomically(folder / "README.md", model_card(checkpoint, folder.name).encode())
+    write_atomically(folder / CARD_FILE, model_card(checkpoint).encode())
 
 
-def model_card(checkpoint: Checkpoint, source: str) -> str:
+def model_card(checkpoint: Checkpoint) -> str:
     game, shape = checkpoint.game, checkpoint.shape
     if checkpoint.training.get("iterations") == 0:
         training = "None yet: these are fresh weights that call all moves alike. The search alone plays."
     else:
         rows = "\n".join(f"| {key.replace('_', ' ')} | {_plain(value)} |" for key, value in checkpoint.training.items())
-        training = f"| | |\n| --- | --- |\n{rows}"
+        training = f"By self-play from nothing; no human games.\n\n| | |\n| --- | --- |\n{rows}"
     return CARD.format(
         name=game.name,
         title=game.title,
@@ -95,7 +98,6 @@ def model_card(checkpoint: Checkpoint, source: str) -> str:
         parameters=sum(array.size for array in checkpoint.weights.values()),
         weights=WEIGHTS,
         config=CONFIG,
-        source=source,
         training=training,
     )
 

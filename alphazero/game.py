@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from alphazero.settings import DEFAULT_LEVELS, Level, NetworkShape, SearchSettings
+from alphazero.settings import DEFAULT_LEVELS, LEVELS, Level, NetworkShape, SearchSettings, check_whole
 from alphazero.symmetry import inverses, symmetries
 
 TO_MOVE, LAST, WINNER, PLIES = -4, -3, -2, -1  # the fields behind the cells, counted from the end of a state
@@ -72,6 +72,21 @@ class Game:
     search: SearchSettings = field(default_factory=SearchSettings)
     levels: dict[str, Level] = field(default_factory=lambda: dict(DEFAULT_LEVELS))
 
+    def __post_init__(self) -> None:
+        """Whoever writes a game hears at once what is missing, in words."""
+        check_whole(f"{self.name}: rows", self.rows, 1, 26)
+        check_whole(f"{self.name}: cols", self.cols, 1, 26)
+        check_whole(f"{self.name}: rules_version", self.rules_version, 1, 10**6)
+        for rule in ("play", "legal", "encode"):
+            if not hasattr(getattr(self, rule), "py_func"):
+                raise ValueError(f"{self.name}: {rule} must be compiled; put @njit(cache=True) above it")
+        if 0 not in self.symbols or min(self.symbols) >= 0 or max(self.symbols) <= 0:
+            raise ValueError(f"{self.name}: symbols must name 0 (empty) and cell values of both players")
+        if set(self.players) != {1, -1}:
+            raise ValueError(f"{self.name}: players must name 1 and -1")
+        if list(self.levels) != list(LEVELS):
+            raise ValueError(f"{self.name}: levels must be {', '.join(LEVELS)}, in this order")
+
     @property
     def num_actions(self) -> int:
         return self.rows * self.cols
@@ -112,9 +127,12 @@ class Game:
             raise IllegalBoard(f"A {self.title} board is {shape}; the rows given differ in length.") from None
         if array.shape != (self.rows, self.cols):
             raise IllegalBoard(f"A {self.title} board is {shape}; this one has the shape {list(array.shape)}.")
-        if array.dtype == bool or not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array):
-            raise IllegalBoard(f"A {self.title} board is {shape}; this one holds something else.")
         allowed = sorted(self.symbols)
+        if array.dtype == bool or not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array):
+            cell = next((c for c in array.ravel().tolist() if type(c) is not int or c not in allowed), array.flat[0])
+            raise IllegalBoard(
+                f"A {self.title} board is {shape} from {allowed[0]} to {allowed[-1]}; this one has {str(cell)[:40]!r}."
+            )
         if not np.isin(array, allowed).all():
             row, col = np.argwhere(~np.isin(array, allowed))[0]
             raise IllegalBoard(
@@ -148,10 +166,19 @@ class Position:
     """One position of one game. Immutable; `play` gives a new one."""
 
     def __init__(self, game: Game, state: np.ndarray, origin: np.ndarray | None = None, moves: tuple[int, ...] = ()):
-        self.game = game
+        self._game = game
         self._state = state
         self._origin = state if origin is None else origin  # where `moves` begins
-        self.moves = moves
+        self._moves = moves
+
+    @property
+    def game(self) -> Game:
+        return self._game
+
+    @property
+    def moves(self) -> tuple[int, ...]:
+        """The actions played since the start, or since the board given to from_board."""
+        return self._moves
 
     @property
     def state(self) -> np.ndarray:
@@ -220,11 +247,13 @@ class Position:
 
     def cell_name(self, action: int) -> str:
         """A cell as a person says it: column letter, then row number from the top; cell 0 is A1."""
+        check_whole("action", action, 0, self.game.num_actions - 1)
         row, col = divmod(action, self.game.cols)
         return f"{chr(ord('A') + col)}{row + 1}"
 
     def transform(self, symmetry: int) -> Position:
         """The same position seen through symmetry number `symmetry`, its moves with it."""
+        check_whole("symmetry", symmetry, 0, len(self.game.symmetries) - 1)
         table = self.game.symmetries[symmetry]
         return Position(
             self.game,

@@ -97,7 +97,7 @@ class Lane:
         settings = SearchSettings(noise_fraction=0.25)
         start = self.game.start()
         self._forest.begin(0, start, 8, settings, 0)
-        for rows in range(1, self._limits.look_ahead + 1):
+        for rows in range(1, min(self._limits.look_ahead, self._limits.batch) + 1):
             batch = self._forest.gather(np.zeros(1, np.int64), np.full(1, rows, np.int64))
             self._forest.scatter(*(self._evaluator.evaluate(batch) if len(batch) else self._empty))
             self._evaluator.evaluate(np.zeros((rows, *start.planes().shape), np.float32))
@@ -240,7 +240,7 @@ class Lane:
                 start = self._next % len(jobs)
                 jobs = (jobs[start:] + jobs[:start])[:size]
                 self._next = start + size
-            rows = max(1, self._limits.look_ahead // len(jobs))
+            rows = max(1, min(self._limits.look_ahead, size) // len(jobs))
             self._turn = (
                 list(jobs),
                 np.array([job.tree for job in jobs], np.int64),

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from alphazero.checkpoint import Checkpoint
-from alphazero.evaluator import Evaluator, make_evaluator
+from alphazero.evaluator import Evaluator, check_choices, make_evaluator
 from alphazero.game import Game
+from alphazero.settings import check_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +21,8 @@ class Model:
 
     @staticmethod
     def of(checkpoint: Checkpoint, *, backend: str = "auto", precision: str = "auto") -> Model:
+        check_type("checkpoint", checkpoint, Checkpoint)
+        check_choices(backend, precision)
         game = checkpoint.game
 
         def make() -> Evaluator:

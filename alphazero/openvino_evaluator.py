@@ -19,6 +19,7 @@ from openvino import opset13 as ops
 from alphazero.settings import NetworkShape
 from alphazero.weights import fold
 
+
 @cache
 def _core() -> openvino.Core:
     return openvino.Core()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 
 from alphazero.game import IllegalMove, Position
@@ -10,8 +11,11 @@ from alphazero.player import Player, SearchResult, load_player
 from alphazero.settings import DEFAULT_LEVEL, LEVELS
 from alphazero.text import parse_cell
 
+with contextlib.suppress(ImportError):  # not everywhere; gives input() line editing and history
+    import readline  # noqa: F401
+
 HELP = """\
-  D5          play at column D, row 5 (a cell number works, too)
+  {cell:<10}  play at column {col}, row {row} (a cell number works, too)
   hint        what the AI would play in your place
   undo        take back your last move and the reply to it
   level NAME  {levels}
@@ -40,19 +44,27 @@ def run(args: argparse.Namespace) -> int:
     )
     if player.game.name != args.game:
         raise ValueError(f"{args.checkpoint} plays {player.game.name}, not {args.game}")
-    level = args.level or (None if args.simulations or args.seconds else DEFAULT_LEVEL)
-    print(f"{player.game.title}. Type a cell such as A1, or help.")
-    Table(player, human=1 if args.side == "first" else -1, level=level).sit_down()
+    human = 1 if args.side == "first" else -1
+    print("Getting ready ...", end="\r", file=sys.stderr, flush=True)
+    player.warm_up()
+    strength = (
+        "network and search alone" if args.simulations or args.seconds else f"level {args.level or DEFAULT_LEVEL}"
+    )
+    print(f"{player.game.title}, {strength}. You play {player.game.players[human]}. Type a cell such as A1, or help.")
+    try:
+        Table(player, human).sit_down()
+    except KeyboardInterrupt:
+        print()
     return 0
 
 
 class Table:
     """One person and the AI at one board. Reads lines from standard input until it ends."""
 
-    def __init__(self, player: Player, human: int, level: str | None):
+    def __init__(self, player: Player, human: int):
         self.player = player
         self.human = human
-        self.level = level
+        self.level: str | None = None  # chosen at the table; until then the player's own strength
         self.position: Position = player.game.start()
 
     def sit_down(self) -> None:
@@ -74,7 +86,9 @@ class Table:
     def obey(self, line: str) -> None:
         word, _, rest = line.lower().partition(" ")
         if word == "help":
-            print(HELP.format(levels=", ".join(LEVELS)))
+            row, col = self.player.game.rows // 2, self.player.game.cols // 2
+            name = self.position.cell_name(row * self.player.game.cols + col)
+            print(HELP.format(cell=name, col=name[0], row=name[1:], levels=", ".join(LEVELS)))
         elif word == "hint":
             self.hint()
         elif word == "undo":
@@ -97,7 +111,7 @@ class Table:
 
     def think(self) -> SearchResult:
         print("thinking ...", end="\r", file=sys.stderr, flush=True)
-        result = self.player.search(self.position, level=self.level)
+        result = self.player.search(self.position, level=self.level)  # None leaves the player's own strength
         print(" " * 12, end="\r", file=sys.stderr, flush=True)
         return result
 
@@ -105,7 +119,7 @@ class Table:
         result = self.think()
         name = self.position.cell_name(result.action)
         self.position = self.position.play(result.action)
-        print(f"{self.player.game.players[-self.human]} plays {name}. {describe(result)}")
+        print(f"The AI plays {name}. {describe(result, 'The AI')}")
         self.show()
 
     def hint(self) -> None:
@@ -114,7 +128,7 @@ class Table:
             return
         result = self.think()
         line = " ".join(self.position.cell_name(action) for action in result.line[:6])
-        print(f"Try {self.position.cell_name(result.line[0])}. {describe(result)} Expected: {line}")
+        print(f"Try {self.position.cell_name(result.line[0])}. {describe(result, 'Your side')} Expected: {line}")
 
     def undo(self) -> None:
         """Back to the last position in which the human was to move."""
@@ -135,7 +149,7 @@ class Table:
             self.level = name
             print(f"The AI plays at level {name} now.")
         else:
-            print(f"{name or 'That'} is no level; levels: {', '.join(LEVELS)}.")
+            print(f"{name[:40] or 'That'} is no level; levels: {', '.join(LEVELS)}.")
 
     def show(self) -> None:
         print(f"\n{self.position}\n")
@@ -144,11 +158,12 @@ class Table:
             print(f"{text} Type new for another game, undo to go back, or quit.")
 
 
-def describe(result: SearchResult) -> str:
-    """A search in one sentence, from the side of the player who moved."""
+def describe(result: SearchResult, who: str) -> str:
+    """A search in one sentence about the player it was made for."""
     if result.proven in ("win", "loss"):
-        return f"Proven {result.proven} within {result.proven_plies} plies."
+        verb = "wins" if result.proven == "win" else "loses"
+        return f"{who} {verb} by force within {result.proven_plies} {'ply' if result.proven_plies == 1 else 'plies'}."
     if result.proven == "draw":
-        return "Proven draw."
+        return "A draw by force."
     chance = 50 * (1 + result.value_to_move)
-    return f"It gives itself {chance:.0f} % ({result.simulations} simulations, {result.seconds:.2f} s)."
+    return f"{who} has {chance:.0f} % by {result.simulations} simulations in {result.seconds:.2f} s."

@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 
 from alphazero import hub
-from alphazero.checkpoint import CHECKPOINTS, Checkpoint, CheckpointError, load_checkpoint
+from alphazero.checkpoint import CHECKPOINTS, CONFIG, Checkpoint, CheckpointError, load_checkpoint
 from alphazero.engine import Engine, Ticket, default_engine
 from alphazero.game import Game, Position, UnknownGame, get_game
 from alphazero.lane import Outcome
 from alphazero.model import Model
 from alphazero.pool import DRAW, LOSS, OPEN, WIN
 from alphazero.root import Root
-from alphazero.settings import DEFAULT_LEVEL, Budget, Level, SearchSettings, check_number
+from alphazero.settings import DEFAULT_LEVEL, Budget, Level, SearchSettings, check_type, check_whole
 
 PROVEN = {OPEN: None, WIN: "win", LOSS: "loss", DRAW: "draw"}
-MAX_TEMPERATURE = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +87,9 @@ class Player:
         seed: int | None = None,
         engine: Engine | None = None,
     ):
+        check_type("model", model, Model)
+        if engine is not None:
+            check_type("engine", engine, Engine)
         self.model = model
         self.game: Game = model.game
         self._settings = settings or model.game.search
@@ -110,13 +112,12 @@ class Player:
         if level is None and (simulations is not None or seconds is not None):
             chosen = Level(simulations=1)
         else:
-            chosen = get_level(self.game, level or DEFAULT_LEVEL)
+            chosen = get_level(self.game, DEFAULT_LEVEL if level is None else level)
         if simulations is None and seconds is None:
             simulations, seconds = chosen.simulations, chosen.seconds
         budget = Budget(simulations, seconds)
         if temperature is None:
             temperature = chosen.temperature
-        check_number("temperature", temperature, 0.0, MAX_TEMPERATURE)
         return Level(budget.simulations, temperature, budget.seconds)
 
     def search(self, position: Position, **options: Any) -> SearchResult:
@@ -144,8 +145,9 @@ class Player:
         agreed orientation of the board. `previous` is this player's last result in the same game: what of its tree
         leads on from this position is kept, and its visits count towards the budget.
         """
-        if not isinstance(position, Position):
-            raise TypeError(f"search takes a Position (game.start() gives one), not {type(position).__name__}")
+        check_type("position", position, Position)
+        if previous is not None:
+            check_type("previous", previous, SearchResult)
         strength = self._defaults
         if level is not None or simulations is not None or seconds is not None:
             strength = self._strength(level, simulations, seconds, temperature)
@@ -175,6 +177,7 @@ class Player:
 
     def evaluate(self, position: Position) -> tuple[np.ndarray, float]:
         """The bare network, no search: probabilities [actions] over the legal moves, and value_to_move."""
+        check_type("position", position, Position)
         if position.winner is not None:
             raise ValueError("the game is over; there is nothing to evaluate")
         # One simulation evaluates the root; its priors and value are what the network said.
@@ -189,7 +192,7 @@ class Player:
 
 
 def get_level(game: Game, level: str) -> Level:
-    if level not in game.levels:
+    if not isinstance(level, str) or level not in game.levels:
         raise ValueError(f"{game.title} has no level {level!r}; levels: {', '.join(game.levels)}")
     return game.levels[level]
 
@@ -229,42 +232,36 @@ def load_player(
 
 
 def resolve_checkpoint(source: str | Path, revision: str | None = None) -> Checkpoint:
-    """Find and load what `load_player` is given."""
-    text = str(source)
-    if not text or "\0" in text:
-        raise CheckpointError("A player comes from a game's name, a folder or a Hub repo id (owner/name).")
-    folder = Path(text).expanduser()
-    if isinstance(source, str) and revision is None and "/" not in text and not folder.is_dir():
-        return load_checkpoint(CHECKPOINTS / _known_game(text).name)
-    if revision is None and isinstance(source, str) and _is_game(text):
-        return load_checkpoint(CHECKPOINTS / text)
+    """Find and load what `load_player` is given. A plain word is a game's name; folders have a slash or a config."""
+    if not isinstance(source, str | Path) or not str(source) or "\0" in str(source):
+        raise CheckpointError(f"A player comes from a game's name, a folder or a Hub repo id, not from {source!r}.")
+    folder = Path(source).expanduser()
+    if isinstance(source, str) and "/" not in source and not (folder / CONFIG).is_file():
+        try:
+            return load_checkpoint(CHECKPOINTS / get_game(source).name)
+        except UnknownGame as error:
+            raise UnknownGame(f"{error} A folder or a Hub repo id (owner/name) will do, too.") from None
     if folder.is_dir():
         return load_checkpoint(folder)
-    if isinstance(source, str) and hub.is_repo_id(text):
-        folder, commit = hub.fetch(text, revision)
+    if isinstance(source, str) and hub.is_repo_id(source):
+        folder, commit = hub.fetch(source, revision)
         return load_checkpoint(folder, source=commit)
     return load_checkpoint(folder)  # says that there is none
 
 
-def _is_game(name: str) -> bool:
-    try:
-        get_game(name)
-    except UnknownGame:
-        return False
-    return True
-
-
-def _known_game(name: str) -> Game:
-    try:
-        return get_game(name)
-    except UnknownGame as error:
-        raise UnknownGame(f"{error} A folder or a Hub repo id (owner/name) will do, too.") from None
+def checkpoint_for(game: Game, source: str | Path | None) -> Checkpoint:
+    """The checkpoint that a command was given for this game, or the shipped one; ValueError if it is another game's."""
+    checkpoint = resolve_checkpoint(game.name if source is None else source)
+    if checkpoint.game is not game:
+        raise ValueError(f"{source} plays {checkpoint.game.name}, not {game.name}")
+    return checkpoint
 
 
 def _check_seed(seed: int | None) -> int | None:
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63):
-        raise ValueError(f"seed must be a whole number from 0 to 2^63 - 1, not {seed!r}")
-    return seed
+    if seed is None:
+        return None
+    check_whole("seed", seed, 0, 2**63 - 1)
+    return int(seed)
 
 
 def _result(position: Position, outcome: Outcome, symmetry: int, temperature: float, draw: float) -> SearchResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any, Self
 
 LEVELS = ("beginner", "easy", "medium", "hard", "master")
@@ -22,13 +23,22 @@ class _Settings:
         return cls(**values)
 
 
+def check_type(name: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be {_a(kind)}, not {value!r} ({_a(type(value))})")
+
+
+def _a(kind: type) -> str:
+    return f"{'an' if kind.__name__[0].lower() in 'aeiou' else 'a'} {kind.__name__}"
+
+
 def check_whole(name: str, value: object, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
         raise ValueError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
 
 
 def check_number(name: str, value: object, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+    if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) <= high:
         raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
 
 
@@ -75,25 +85,9 @@ class SearchSettings(_Settings):
             raise ValueError(f"solver must be True or False, not {self.solver!r}")
 
 
-@dataclass(frozen=True)
-class Level(_Settings):
-    """A strength a person can choose: how long it thinks and how loosely it picks among what it found."""
-
-    simulations: int | None
-    temperature: float = 0.0
-    seconds: float | None = None
-
-
-DEFAULT_LEVELS = {
-    "beginner": Level(simulations=4, temperature=1.5),
-    "easy": Level(simulations=16, temperature=0.7),
-    "medium": Level(simulations=100, temperature=0.2),
-    "hard": Level(simulations=400),
-    "master": Level(simulations=6400, seconds=3.0),
-}
-
 MAX_SIMULATIONS = 100_000
 MAX_SECONDS = 600.0
+MAX_TEMPERATURE = 10.0
 
 
 @dataclass(frozen=True)
@@ -112,3 +106,25 @@ class Budget:
             check_number("seconds", self.seconds, 0.0, MAX_SECONDS)
             if not math.isfinite(self.seconds) or self.seconds <= 0:
                 raise ValueError(f"seconds must be more than 0, not {self.seconds!r}")
+
+
+@dataclass(frozen=True)
+class Level(_Settings):
+    """A strength a person can choose: how long it thinks and how loosely it picks among what it found."""
+
+    simulations: int | None
+    temperature: float = 0.0
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        Budget(self.simulations, self.seconds)
+        check_number("temperature", self.temperature, 0.0, MAX_TEMPERATURE)
+
+
+DEFAULT_LEVELS = {
+    "beginner": Level(simulations=4, temperature=1.5),
+    "easy": Level(simulations=16, temperature=0.7),
+    "medium": Level(simulations=100, temperature=0.2),
+    "hard": Level(simulations=400),
+    "master": Level(simulations=6400, seconds=3.0),
+}

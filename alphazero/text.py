@@ -71,4 +71,4 @@ def parse_cell(game: Game, text: str) -> int:
         col, row = ord(match[1].upper()) - ord("A"), int(match[2]) - 1
         if 0 <= col < game.cols and 0 <= row < game.rows:
             return row * game.cols + col
-    raise IllegalMove(f"{text.strip()!r} is no cell; cells run from A1 (0) to {last} ({game.num_actions - 1}).")
+    raise IllegalMove(f"{text.strip()[:20]!r} is no cell; cells run from A1 (0) to {last} ({game.num_actions - 1}).")

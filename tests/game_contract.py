@@ -111,6 +111,12 @@ def check_planes(position):
     assert planes.dtype == np.float32
     assert planes.shape == (position.game.network.planes, position.game.rows, position.game.cols)
     assert np.abs(planes).max(initial=0) <= 1
+    # Compiled code does not check array bounds; the same function in plain Python does.
+    game = position.game
+    slow = np.zeros((game.network.planes, game.num_actions), np.float32)
+    last = -1 if position.last_action is None else position.last_action
+    game.encode.py_func(position.board.ravel(), position.to_move, last, slow)
+    assert (slow.reshape(planes.shape) == planes).all()
 
 
 def check_bad_moves(position):

@@ -121,7 +121,7 @@ def test_the_commands_take_it(game, tmp_path):
 
     played = command("play", game.name, "--checkpoint", str(folder), "--simulations", "50", stdin="A1\nquit\n")
     assert played.returncode == 0, played.stderr
-    assert "Second plays" in played.stdout
+    assert "The AI plays" in played.stdout
     bench = command("bench", game.name, "--untrained", "--rounds", "1", "--slice", "0.02", "--simulations", "10")
     assert bench.returncode == 0, bench.stderr
 

@@ -143,8 +143,22 @@ def test_a_folder_that_is_not_there(tmp_path):
 def test_unknown_name_lists_the_games():
     with pytest.raises(UnknownGame, match=r"gomoku.*Hub repo id"):
         load_player("chess")
-    with pytest.raises(CheckpointError, match="Hub repo id"):
-        load_player("")
+    for wrong in ("", None, 3, get_game("gomoku")):
+        with pytest.raises(CheckpointError, match="Hub repo id"):
+            load_player(wrong)
+    with pytest.raises(CheckpointError, match="folder"):
+        load_checkpoint(None)
+
+
+def test_a_plain_word_is_a_game_not_a_folder_of_that_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gomoku").mkdir()
+    (tmp_path / "chess").mkdir()
+    assert load_player("gomoku").game.name == "gomoku"
+    with pytest.raises(UnknownGame, match="chess"):
+        load_player("chess")
+    Checkpoint.fresh(get_game("tictactoe")).save(tmp_path / "mine")
+    assert load_player("mine").game.name == "tictactoe"
 
 
 def test_every_shipped_checkpoint_loads():

@@ -34,6 +34,9 @@ def test_help(name):
         (["play", "gomoku", "--checkpoint", "no/such/folder"], "no checkpoint folder"),
         (["play", "gomoku", "--checkpoint", "checkpoints/tictactoe"], "plays tictactoe"),
         (["bench", "gomoku", "--checkpoint", "/nowhere"], "no checkpoint folder"),
+        (["bench", "gomoku", "--checkpoint", "checkpoints/tictactoe"], "plays tictactoe"),
+        (["export", "gomoku", "x", "--checkpoint", "checkpoints/tictactoe"], "plays tictactoe"),
+        (["export", "gomoku", ".", "--force"], "holds other files"),
         (["bench", "gomoku", "--rounds", "0"], "rounds must be"),
         (["bench", "gomoku", "--slice", "-1"], "slice must be"),
         (["bench", "gomoku", "--look-ahead", "0"], "look_ahead must be"),
@@ -81,7 +84,7 @@ def test_play_a_game_in_the_terminal():
         "is no level",
         "1 X . .",
         "You play Noughts now",
-        "Crosses plays",
+        "The AI plays",
         "nothing to take back",
     ):
         assert words in text, words

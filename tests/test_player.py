@@ -204,6 +204,8 @@ def test_noise_reaches_the_root():
     [
         {"level": "grandmaster"},
         {"level": 3},
+        {"level": ["easy"]},
+        {"level": ""},
         {"simulations": 0},
         {"simulations": 10**9},
         {"simulations": 2.5},
@@ -227,8 +229,12 @@ def test_bad_options_say_what_is_allowed(options):
 
 def test_bad_positions_say_what_is_wrong():
     player = load_player("tictactoe")
-    with pytest.raises(TypeError, match="Position"):
-        player.search([[0] * 3] * 3)
+    for ask in (player.search, player.evaluate):
+        for wrong in ([[0] * 3] * 3, None, player.game):
+            with pytest.raises(TypeError, match="must be a Position"):
+                ask(wrong)
+    with pytest.raises(TypeError, match="SearchResult"):
+        player.search(player.game.start(), previous=3)
     with pytest.raises(ValueError, match="gomoku"):
         player.search(get_game("gomoku").start())
     over = player.game.from_board([[1, 1, 1], [-1, -1, 0], [0, 0, 0]], -1)
@@ -240,3 +246,27 @@ def test_bad_positions_say_what_is_wrong():
             SearchSettings(**wrong)
     with pytest.raises(ValueError, match="unknown SearchSettings setting 'cpuct'"):
         SearchSettings.from_dict({"cpuct": 1})
+
+
+def test_wrong_kinds_are_named_at_once():
+    for wrong in (
+        lambda: Player("tictactoe"),
+        lambda: load_player("tictactoe", engine=3),
+        lambda: Engine(limits=3),
+        lambda: Engine().submit("tictactoe", get_game("tictactoe").start(), None),
+        lambda: Engine().warm_up("tictactoe"),
+        lambda: Checkpoint.fresh("tictactoe"),
+        lambda: Model.of("tictactoe"),
+    ):
+        with pytest.raises(TypeError, match=r"must be an? "):
+            wrong()
+    with pytest.raises(ValueError, match="backend must be one of"):
+        load_player("tictactoe", backend="cuda")
+    with pytest.raises(ValueError, match="simulations must be"):
+        alphazero.Level(-3)
+
+
+def test_numpy_numbers_are_numbers():
+    player = load_player("tictactoe", simulations=np.int64(20), seed=np.int32(1))
+    result = player.search(player.game.start(), seconds=np.float32(5), simulations=np.int16(10))
+    assert result.simulations == 10

@@ -3,10 +3,13 @@
 import asyncio
 import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
 from alphazero import load_player
+from alphazero.game import PROJECT
 from web import build, launch_options
 from web.answers import answer
 from web.answers import view as view_of
@@ -62,7 +65,7 @@ def test_wrong_requests_get_a_sentence(request_):
 @pytest.fixture(scope="module")
 def url():
     page = build({name: load_player(name) for name in GAMES})
-    page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options())
+    page.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
     yield page.local_url
     page.close()
 
@@ -145,9 +148,8 @@ def test_a_whole_game(tab, game):
         if winner(page, game) != "":
             break
     assert winner(page, game) in ("1", "-1", "0")
-    assert "won" in page.inner_text(f"#board-{game} .azp-status") or "draw" in page.inner_text(
-        f"#board-{game} .azp-status"
-    )
+    said = page.inner_text(f"#board-{game} .azp-status")
+    assert said.startswith({"1": "You win!", "-1": "The AI wins.", "0": "A draw."}[winner(page, game)])
 
 
 def test_reload_undo_hint_new_and_second_side(tab):
@@ -192,3 +194,39 @@ def test_phone_has_no_sideways_scrolling(tab, game):
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     box = page.locator(f"#board-{game} [data-cell='0']").bounding_box()
     assert box["width"] >= 28
+
+
+def test_undo_and_new_do_not_wait_for_the_ai(tab):
+    page = tab("gomoku")
+    page.get_by_label("Level").locator("visible=true").select_option("master")
+    page.click("#board-gomoku [data-cell='40']")
+    page.wait_for_selector("#board-gomoku [data-ply='1'][aria-busy]")
+    page.click("#board-gomoku .azp-undo")
+    page.wait_for_selector("#board-gomoku [data-ply='0']:not([aria-busy])")
+    page.click("#board-gomoku [data-cell='40']")
+    page.wait_for_selector("#board-gomoku [data-ply='1'][aria-busy]")
+    page.click("#board-gomoku .azp-new")
+    page.wait_for_selector("#board-gomoku [data-ply='0']:not([aria-busy])")
+    assert not any(values(page, "gomoku"))
+
+
+def test_one_broken_game_does_not_take_the_others_with_it(monkeypatch, capsys):
+    import alphazero
+    import app
+
+    def load(name):
+        if name == "gomoku":
+            raise SyntaxError("unfinished")
+        return load_player(name)
+
+    monkeypatch.setattr(alphazero, "load_player", load)
+    assert sorted(app.load_players()) == ["chain_reaction", "tictactoe"]
+    assert "gomoku is left out. SyntaxError: unfinished" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [["--port", "99999"], ["--port", "-1"], ["--port", "x"], ["--host", "999.1.1.1"]])
+def test_bad_flags_get_a_sentence(flags):
+    done = subprocess.run([sys.executable, "app.py", *flags], capture_output=True, text=True, timeout=60, cwd=PROJECT)
+    assert done.returncode in (1, 2)
+    assert "app.py: " in done.stderr
+    assert "Traceback" not in done.stderr

@@ -12,7 +12,7 @@ from typing import Any
 
 from alphazero import LEVELS, EngineFull, Game, IllegalMove, Player, Position, SearchResult
 
-MAX_MOVES = 200
+MAX_MOVES = 1000  # far more than any game here has
 ASKS = ("show", "reply", "hint")
 
 log = logging.getLogger("alphazero.web")

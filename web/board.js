@@ -82,11 +82,11 @@ const undo = make('button', { type: 'button', class: 'azp-undo' }, 'Undo');
 const hint = make('button', { type: 'button', class: 'azp-hint' }, 'Hint');
 const fresh = make('button', { type: 'button', class: 'azp-new' }, 'New game');
 undo.addEventListener('click', takeBack);
-hint.addEventListener('click', () => ask('hint'));
-fresh.addEventListener('click', () => { if (!busy) { moves = []; save(); ask('show'); } });
+hint.addEventListener('click', () => { if (view && view.winner === null) ask('hint'); });
+fresh.addEventListener('click', () => { abandon(); moves = []; save(); ask('show'); });
 controls.append(undo, hint, fresh,
   chooser('You play', [['1', game.players['1']], ['-1', game.players['-1']], ['0', 'both sides']], String(side),
-    (value) => { side = Number(value); save(); next(); }),
+    (value) => { abandon(); side = Number(value); save(); draw(view); next(); }),
   chooser('Level', game.levels.map((name) => [name, name]), level, (value) => { level = value; save(); }));
 const thought = make('p', { class: 'azp-thought' });
 root.append(status, grid, controls, thought);
@@ -100,11 +100,16 @@ function ask(what, sent = moves) {
   trigger('ask', { moves: sent, ask: what, level, nonce: asked });
   setTimeout(() => {
     if (!busy || nonce !== asked) return;
-    nonce++;                       // an answer that still comes is too late
-    busy = false;
-    root.removeAttribute('aria-busy');
+    abandon();
     say('No answer from the server. Your game is safe: try again, or reload the page.');
   }, PATIENCE);
+}
+
+// Stop waiting for an answer: whatever still comes is too late.
+function abandon() {
+  nonce++;
+  busy = false;
+  root.removeAttribute('aria-busy');
 }
 
 function click(cell) {
@@ -116,12 +121,12 @@ function click(cell) {
 }
 
 function takeBack() {
-  if (busy || !moves.length) return;
+  if (!moves.length) return;
+  abandon();
   let left = moves.length - 1;
   const mover = (count) => (count % 2 === 0 ? 1 : -1);
   while (side !== 0 && left > 0 && mover(left) !== side) left--;
-  if (side !== 0 && mover(left) !== side) return;
-  moves = moves.slice(0, left);
+  if (side === 0 || mover(left) === side) moves = moves.slice(0, left);
   save();
   ask('show');
 }
@@ -153,13 +158,18 @@ function draw(answer) {
   root.dataset.winner = answer.winner === null ? '' : answer.winner;
   if (answer.message) say(answer.message);
   else if (answer.winner === 0) say('A draw.');
-  else if (answer.winner !== null) say(`${game.players[String(answer.winner)]} has won.`);
+  else if (answer.winner !== null) {
+    const result = side === 0 ? '' : answer.winner === side ? 'You win! ' : 'The AI wins. ';
+    say(`${result}Winner: ${game.players[String(answer.winner)]}.`);
+  }
   else if (answer.hint !== undefined) say(`Hint: ${cellName(answer.hint)}.`);
-  else say(`${game.players[String(answer.toMove)]} to move.`);
+  else say(`${game.players[String(answer.toMove)]} to move${answer.toMove === side ? ', your turn' : ''}.`);
   const t = answer.thought;
+  const whose = answer.hint === undefined ? 'The AI' : 'Your side';
   thought.textContent = !t ? '' :
-    t.proven ? `The AI has proven a ${t.proven}${t.plies ? ` within ${t.plies} plies` : ''}.` :
-    `The AI gives itself ${t.chance} % after ${t.simulations} simulations in ${t.seconds} s.`;
+    t.proven === 'draw' ? 'A draw by force.' :
+    t.proven ? `${whose} ${t.proven === 'win' ? 'wins' : 'loses'} by force within ${t.plies} ${t.plies === 1 ? 'ply' : 'plies'}.` :
+    `${whose} has ${t.chance} % by ${t.simulations} simulations in ${t.seconds} s.`;
 }
 
 watch('value', () => {

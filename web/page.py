@@ -24,6 +24,8 @@ def build(players: dict[str, Player]) -> gr.Blocks:
         for player in players.values():
             with gr.Tab(player.game.title):
                 component = board(player.game)
+                if player.checkpoint is not None and player.checkpoint.training.get("iterations") == 0:
+                    gr.Markdown("This game's network is untrained as yet: the search plays alone, and rather weakly.")
                 # Unqueued: the lowest latency and no limit of one running event. "multiple": the board asks for the
                 # AI's reply while its own move is still being taken in, and keeps clicks apart itself.
                 component.ask(
@@ -56,5 +58,7 @@ def launch_options() -> dict[str, Any]:
         "run_history": False,
         "enable_monitoring": False,
         "max_file_size": "1kb",
-        "theme": gr.themes.Default(),
+        "quiet": True,
+        # Gradio's own semibold lacks most letters, so they come out in another font; its bold is complete.
+        "css": "h1, h2, h3 { font-weight: 700 !important; }",
     }
