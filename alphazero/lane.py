@@ -22,6 +22,9 @@ from alphazero.stats import Stats
 if TYPE_CHECKING:
     from alphazero.engine import EngineLimits
 
+# Batches up to this size are met before anybody waits; a larger one takes its 30 ms when it first comes up.
+SMALL_BATCH = 8
+
 _tokens = itertools.count(1)
 
 # Below this part of the pool, trees kept for later are given up, oldest first. Looked at every so many steps.
@@ -97,7 +100,7 @@ class Lane:
         settings = SearchSettings(noise_fraction=0.25)
         start = self.game.start()
         self._forest.begin(0, start, 8, settings, 0)
-        for rows in range(1, min(self._limits.look_ahead, self._limits.batch) + 1):
+        for rows in range(1, min(SMALL_BATCH, self._limits.batch) + 1):
             batch = self._forest.gather(np.zeros(1, np.int64), np.full(1, rows, np.int64))
             self._forest.scatter(*(self._evaluator.evaluate(batch) if len(batch) else self._empty))
             self._evaluator.evaluate(np.zeros((rows, *start.planes().shape), np.float32))
