@@ -19,7 +19,7 @@ import safetensors
 from safetensors.numpy import load, save
 
 from alphazero.game import PROJECT, Game, UnknownGame, get_game
-from alphazero.settings import NetworkShape, check_type
+from alphazero.settings import NetworkShape, check_type, short
 from alphazero.weights import expected_shapes, untrained
 
 FORMAT = 1
@@ -105,6 +105,8 @@ def load_checkpoint(folder: Path | str, source: str | None = None) -> Checkpoint
 def _read(path: Path, limit: int) -> bytes:
     try:
         size = path.stat().st_size
+        if not path.is_file():
+            raise CheckpointError(f"{path} can't be read (it is no plain file); copy the checkpoint folder again.")
         if size > limit:
             raise CheckpointError(f"{path} has {size} bytes, more than the {limit} allowed; is it the right file?")
         return path.read_bytes()
@@ -139,9 +141,12 @@ def _check_config(path: Path, config: dict[str, Any]) -> tuple[Game, NetworkShap
         )
     unknown = sorted(set(config) - CONFIG_KEYS)
     if unknown:
-        raise CheckpointError(f"{path} has the unknown key {unknown[0]!r}; remove it or update this program.")
+        raise CheckpointError(f"{path} has the unknown key {short(unknown[0])}; remove it or update this program.")
+    for key in ("format", "rules_version", "rows", "cols"):
+        if type(config[key]) is not int:
+            raise CheckpointError(f"{path}: {key!r} must be a whole number, not {short(config[key])}; copy it again.")
     if config["format"] != FORMAT:
-        raise CheckpointError(f"{path} is of format {config['format']!r}; this program reads format {FORMAT}.")
+        raise CheckpointError(f"{path} is of format {config['format']}; this program reads format {FORMAT}.")
     if not isinstance(config["training"], dict) or not isinstance(config["network"], dict):
         raise CheckpointError(f"{path}: 'network' and 'training' must be JSON objects; copy the file again.")
     try:
@@ -150,7 +155,7 @@ def _check_config(path: Path, config: dict[str, Any]) -> tuple[Game, NetworkShap
         raise CheckpointError(f"{path} is for a game this program does not have: {error}") from None
     if config["rules_version"] != game.rules_version:
         raise CheckpointError(
-            f"{path} was trained under rules version {config['rules_version']!r} of {game.title}, this program plays "
+            f"{path} was trained under rules version {config['rules_version']} of {game.title}, this program plays "
             f"version {game.rules_version}; train it anew or use the matching release."
         )
     if [config["rows"], config["cols"]] != [game.rows, game.cols]:
@@ -188,6 +193,8 @@ def _read_weights(path: Path, shape: NetworkShape, digest: object) -> dict[str, 
                 f"{path}: {name!r} is {array.dtype} {list(array.shape)} where {CONFIG} asks for float32 "
                 f"{list(expected[name])}; use the config that came with these weights."
             )
+        if name.endswith("running_var") and (array < 0).any():
+            raise CheckpointError(f"{path}: {name!r} holds a negative variance; go back to an earlier snapshot.")
         if not np.isfinite(array).all():
             raise CheckpointError(f"{path}: {name!r} holds NaN or infinity; go back to an earlier snapshot.")
     if hashlib.sha256(blob).hexdigest() != digest:

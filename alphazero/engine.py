@@ -19,7 +19,7 @@ import threading
 import time
 import weakref
 from collections.abc import Generator
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
@@ -122,9 +122,11 @@ class Engine:
         *,
         seed: int = 0,
         previous: Outcome | None = None,
+        keep: bool = True,
     ) -> Ticket:
         """Queue a search. EngineFull if there are too many; ValueError if the position can't be searched.
 
+        `keep`: hold the tree for a later `previous=`, as long as there is room.
         `previous`: the outcome of an earlier search of the same game. If its tree is still there and reaches this
         position it is grown on, and its visits count.
         """
@@ -134,6 +136,8 @@ class Engine:
         settings = model.game.search if settings is None else settings
         check_type("settings", settings, SearchSettings)
         check_whole("seed", seed, 0, 2**63 - 1)
+        if previous is not None:
+            check_type("previous", previous, Outcome)
         if position.game is not model.game:
             raise ValueError(f"a {model.game.name} model can't search a {position.game.name} position")
         if position.winner is not None:
@@ -147,6 +151,7 @@ class Engine:
             settings=settings,
             seed=seed,
             previous=previous,
+            keep=keep,
             future=Future(),
             started=now,
         )
@@ -220,7 +225,7 @@ class _Worker:
         self._busy: list[Lane] = []  # those with searches in flight
         # Held while trees change, free while the network runs; `peek` reads between.
         self._lock = threading.Lock()
-        self._load_lock = threading.Lock()
+        self._load_lock = threading.RLock()  # a ticket may be collected, and so counted down, at any moment
         self.load = 0
         self._thread: threading.Thread | None = None
 
@@ -254,20 +259,26 @@ class _Worker:
             return lane.peek(job) if lane else None
 
     def _run(self) -> None:
-        while self._take_in():
-            self._step_all()
-        self._cancel_all()
+        try:
+            while self._take_in():
+                self._step_all()
+        finally:
+            self._end()
 
     # Each of these is a method so that no variable of a sleeping thread keeps a job, and with it a model, alive.
 
     def _take_in(self) -> bool:
         """Admit what has come in, waiting for something if there is nothing to do; False when the engine closes."""
         while not self._busy or not self._incoming.empty():
-            item = self._incoming.get()
-            if item is None:
+            if not self._admit_next():
                 return False
-            self._admit(item)
         return True
+
+    def _admit_next(self) -> bool:
+        item = self._incoming.get()
+        if item is not None:
+            self._admit(item)
+        return item is not None
 
     def _admit(self, item: Job | _Opening) -> None:
         if item.future.cancelled():
@@ -285,42 +296,42 @@ class _Worker:
                         self._busy.append(lane)
                 else:
                     item.future.set_result(None)
-        except Exception as error:
+        except BaseException as error:  # whatever a model does while it loads, the thread must live on
             _fail(item, error)
 
     def _step_all(self) -> None:
         for lane in tuple(self._busy):
             try:
                 lane.step(self._lock)
-            except Exception as error:  # an evaluator that fails must not take the other games with it
+            except BaseException as error:  # an evaluator that fails must not take the other games with it
                 self._give_up(lane, error)
             if not lane.jobs:
                 self._busy.remove(lane)
 
-    def _give_up(self, lane: Lane, error: Exception) -> None:
+    def _give_up(self, lane: Lane, error: BaseException) -> None:
         """Fail a lane's searches and forget the lane; the next search of its model makes a new one."""
         with self._lock:
             jobs = lane.abandon()
             for job in jobs:
                 self._lanes.pop(job.model, None)
+        lane.deliver()  # those that had their answer before it happened
         for job in jobs:
             _fail(job, error)
 
-    def _cancel_all(self) -> None:
+    def _end(self) -> None:
+        """Tell everybody who still waits."""
+        closed = RuntimeError("the engine was closed")
         for lane in self._busy:
-            with self._lock:
-                jobs = lane.abandon()
-            for job in jobs:
-                job.future.cancel()
-                job.future.set_running_or_notify_cancel()
+            self._give_up(lane, closed)
+        while not self._incoming.empty():
+            item = self._incoming.get()
+            if item is not None:
+                _fail(item, closed)
 
 
-def _fail(item: Job | _Opening, error: Exception) -> None:
-    try:
-        if item.future.set_running_or_notify_cancel():
-            item.future.set_exception(error)
-    except InvalidStateError:
-        pass
+def _fail(item: Job | _Opening, error: BaseException) -> None:
+    if not item.future.done() and item.future.set_running_or_notify_cancel():
+        item.future.set_exception(error)
 
 
 _default: tuple[int, Engine] | None = None

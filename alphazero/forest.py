@@ -13,6 +13,7 @@ strength is lost. Wrong guesses cost only the time of a larger batch.
 
 from __future__ import annotations
 
+import zlib
 from functools import lru_cache
 from typing import Any
 
@@ -149,6 +150,10 @@ def _compile(game: Game) -> tuple[Any, Any]:
     return names["plant"], names["gather"]
 
 
+class EvaluationError(Exception):
+    """An evaluator gave an answer that no search can use."""
+
+
 class Forest:
     """A bounded pool of trees of one game. Not thread-safe: one thread owns it."""
 
@@ -169,15 +174,15 @@ class Forest:
 
     def begin(self, tree: int, position: Position, limit: int, settings: SearchSettings, seed: int) -> None:
         """Start a search of `limit` simulations in an unused tree."""
-        self._set_up(tree, limit, settings, seed)
         self._plant(self.pool, tree, position.state)  # a tree's share is at least 2 nodes, so there is room
+        self._set_up(tree, limit, settings, seed)
 
     def resume(self, tree: int, moves: tuple[int, ...], limit: int, settings: SearchSettings, seed: int) -> bool:
         """Follow the game by `moves` in a kept tree and search on there; False if the tree does not reach so far."""
         if not all(pools.reroot(self.pool, tree, move) for move in moves):
             return False
         self._set_up(tree, limit, settings, seed)
-        if settings.noise_fraction > 0:
+        if settings.noise_fraction > 0 and moves:  # a root that stays has its noise already
             steps.mix_noise(self.pool, tree)
         return True
 
@@ -191,7 +196,8 @@ class Forest:
         record["out_of_memory"] = False
         if settings.noise_fraction > 0:
             # Gamma draws, normalised over the legal moves by mix_noise, are a Dirichlet draw.
-            rng = np.random.default_rng(seed)
+            # The position takes part in the seed, or a game would meet the same noise at every move.
+            rng = np.random.default_rng([seed, zlib.crc32(self.pool.states[record["root"]].tobytes())])
             self.pool.noise[tree] = rng.standard_gamma(settings.noise_alpha, self.game.num_actions)
 
     def close(self, tree: int) -> None:
@@ -211,6 +217,10 @@ class Forest:
 
         Returns a mask over `active` of the searches that are done, or None while none is.
         """
+        if logits.shape != (self._rows, self.game.num_actions) or values.shape != (self._rows,):
+            raise EvaluationError(
+                f"the evaluator answered {self._rows} positions with arrays {logits.shape} and {values.shape}"
+            )
         finished = steps.scatter(
             self.pool,
             self._rows,
@@ -222,6 +232,8 @@ class Forest:
             self._active,
             self._done,
         )
+        if finished == steps.NOT_A_NUMBER:
+            raise EvaluationError("the network answered with NaN or infinity; its weights are damaged, use others")
         return self._done[: self._active.size] if finished else None
 
     def out_of_memory(self, tree: int) -> bool:
@@ -241,6 +253,10 @@ class Forest:
 
     def used_bytes(self) -> int:
         return (self.capacity - int(self.pool.counts[pools.AVAILABLE])) * self.bytes_per_node
+
+    def is_large(self, tree: int) -> bool:
+        """Does this tree hold more nodes than its own share?"""
+        return bool(self.pool.trees[tree]["nodes"] > self.pool.counts[pools.SHARE])
 
     def spare(self) -> float:
         """The part of the pool that is neither used nor promised, 0 to 1."""

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from alphazero.settings import DEFAULT_LEVELS, LEVELS, Level, NetworkShape, SearchSettings, check_whole
+from alphazero.settings import DEFAULT_LEVELS, LEVELS, Level, NetworkShape, SearchSettings, check_whole, short
 from alphazero.symmetry import inverses, symmetries
 
 TO_MOVE, LAST, WINNER, PLIES = -4, -3, -2, -1  # the fields behind the cells, counted from the end of a state
@@ -115,7 +115,7 @@ class Game:
         """
         cells = self._cells(board)
         if isinstance(to_move, bool) or not isinstance(to_move, int | np.integer) or to_move not in (1, -1):
-            raise IllegalBoard(f"The player to move must be 1 (first) or -1, not {to_move!r}.")
+            raise IllegalBoard(f"The player to move must be 1 (first) or -1, not {short(to_move)}.")
         plies, winner = self.check_board(cells, int(to_move))
         return Position(self, self._state(cells, int(to_move), plies, winner))
 
@@ -237,7 +237,7 @@ class Position:
         except TypeError:
             number = -1
         if isinstance(action, bool) or not 0 <= number < count:
-            raise IllegalMove(f"A move is a cell number from 0 to {count - 1}, not {action!r}.")
+            raise IllegalMove(f"A move is a cell number from 0 to {count - 1}, not {short(action)}.")
         if self.winner is not None:
             raise IllegalMove("The game is over; no more moves can be played.")
         if not self._legal_mask[number]:
@@ -304,7 +304,7 @@ def _transform_state(state: np.ndarray, table: np.ndarray) -> np.ndarray:
 def get_game(name: str) -> Game:
     """The game of this name: the attribute `GAME` of the package called so."""
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name):
-        raise UnknownGame(f"There is no game {name!r}. Games here: {', '.join(game_names())}.")
+        raise UnknownGame(f"There is no game {short(name)}. Games here: {', '.join(game_names())}.")
     return _load_game(name)
 
 

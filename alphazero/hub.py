@@ -17,6 +17,8 @@ def is_repo_id(source: str) -> bool:
 
 def fetch(source: str, revision: str | None = None) -> tuple[Path, str]:
     """Download (or find in the local cache) a repo's two files: the folder they are in, and `owner/name@commit`."""
+    if revision is not None and not (isinstance(revision, str) and revision):
+        raise CheckpointError(f"A revision is a commit, branch or tag, given as text, not {revision!r}.")
     match = REPO_ID.fullmatch(source)
     if match is None:
         raise CheckpointError(f"{source!r} is no Hub repo id; write owner/name or owner/name@revision.")
@@ -27,7 +29,6 @@ def fetch(source: str, revision: str | None = None) -> tuple[Path, str]:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import (
         EntryNotFoundError,
-        HfHubHTTPError,
         LocalEntryNotFoundError,
         RepositoryNotFoundError,
         RevisionNotFoundError,
@@ -58,7 +59,9 @@ def fetch(source: str, revision: str | None = None) -> tuple[Path, str]:
             f"{repo}@{revision} has no {name}, so it is no checkpoint of this program; make one with "
             "`python -m alphazero export GAME`."
         ) from None
-    except (HfHubHTTPError, OSError, ValueError) as error:
+    except CheckpointError:
+        raise
+    except Exception as error:  # the client's own kinds of trouble are many: broken transfers, bad redirects, ...
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise CheckpointError(f"{repo}@{revision} could not be downloaded ({reason}); try again later.") from None
     return folder, f"{repo}@{revision}"

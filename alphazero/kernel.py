@@ -2,7 +2,7 @@
 
 Numba files a compiled function under its name, its source file and that file's date. It does not see that a function
 it calls, compiled in along with it, has changed in another file. So every kernel's name carries a digest of all the
-sources that go into it: the engine's kernel files, and for a game's kernels the game's rules.
+sources that go into it: the engine's kernel files, and for a game's kernels the game's whole package.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from typing import Any
 from numba import njit
 
 _HERE = Path(__file__).parent
-_ENGINE = "".join((_HERE / name).read_text("utf-8") for name in ("kernel.py", "pool.py", "tree.py", "forest.py"))
+_ENGINE = "".join(
+    (_HERE / name).read_text("utf-8") for name in ("kernel.py", "pool.py", "tree.py", "forest.py", "game.py")
+)
 
 
 def _digest(text: str) -> str:
@@ -40,7 +42,11 @@ def bind(templates: list[Any], rules: dict[str, Callable[..., Any]], name: str) 
 
     rules: what a template calls it -> the compiled rule. Returns them and the templates, without their underscores.
     """
-    sources = "".join(inspect.getsource(sys.modules[rule.__module__]) for rule in rules.values())
+    sources = "".join(
+        path.read_text("utf-8")
+        for folder in {Path(inspect.getfile(sys.modules[rule.__module__])).parent for rule in rules.values()}
+        for path in sorted(folder.glob("*.py"))
+    )
     names: dict[str, Any] = dict(rules)
     for template in templates:
         bound = types.FunctionType(template.__code__, {**template.__globals__, **names}, template.__name__)

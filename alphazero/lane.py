@@ -7,7 +7,7 @@ import threading
 import time
 from collections import OrderedDict
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,6 +43,7 @@ class Job:
     settings: SearchSettings
     seed: int
     previous: Outcome | None
+    keep: bool  # the tree, for a later search to go on with
     future: Future[Outcome]
     started: float
     worker: int = 0
@@ -64,7 +65,8 @@ class Outcome:
 @dataclass(eq=False)
 class _Kept:
     tree: int
-    position: Position = field(repr=False)
+    position: Position
+    solver: bool
 
 
 class Lane:
@@ -120,7 +122,11 @@ class Lane:
             if not self._free:
                 self._give_up_oldest()
             job.tree = self._free.pop()
-            self._forest.begin(job.tree, job.position, job.limit, job.settings, job.seed)
+            try:
+                self._forest.begin(job.tree, job.position, job.limit, job.settings, job.seed)
+            except BaseException:
+                self._close(job.tree)
+                raise
         self.jobs.append(job)
         job.future.add_done_callback(self._notice)
         self._changed()
@@ -135,7 +141,7 @@ class Lane:
             return -1
         kept = self._kept.get(job.previous.token)
         moves = job.position.moves_since(kept.position) if kept else None
-        if kept is None or moves is None:
+        if kept is None or moves is None or kept.solver != job.settings.solver:
             return -1
         del self._kept[job.previous.token]
         if self._forest.resume(kept.tree, moves, job.limit, job.settings, job.seed):
@@ -144,8 +150,12 @@ class Lane:
         return -1
 
     def _make_room(self) -> None:
-        while self._kept and self._forest.spare() < KEEP_SPARE:
-            self._give_up_oldest()
+        """Give up kept trees that hold more than their own share, oldest first, while little is left to share."""
+        if self._kept and self._forest.spare() < KEEP_SPARE:
+            for token, kept in list(self._kept.items()):
+                if self._forest.is_large(kept.tree) and self._forest.spare() < KEEP_SPARE:
+                    del self._kept[token]
+                    self._close(kept.tree)
 
     def _give_up_oldest(self) -> None:
         _, kept = self._kept.popitem(last=False)
@@ -166,7 +176,10 @@ class Lane:
             job.future.set_running_or_notify_cancel()
             return
         outcome = self._outcome(job, stopped, next(_tokens))
-        self._kept[outcome.token] = _Kept(job.tree, job.position)
+        if job.keep:
+            self._kept[outcome.token] = _Kept(job.tree, job.position, job.settings.solver)
+        else:
+            self._close(job.tree)
         if len(self._kept) > self._limits.kept:
             self._give_up_oldest()
         self._stats.finished(self.game.name, outcome.seconds)

@@ -19,7 +19,7 @@ from alphazero.lane import Outcome
 from alphazero.model import Model
 from alphazero.pool import DRAW, LOSS, OPEN, WIN
 from alphazero.root import Root
-from alphazero.settings import DEFAULT_LEVEL, Budget, Level, SearchSettings, check_type, check_whole
+from alphazero.settings import DEFAULT_LEVEL, Budget, Level, SearchSettings, check_type, check_whole, short
 
 PROVEN = {OPEN: None, WIN: "win", LOSS: "loss", DRAW: "draw"}
 
@@ -150,13 +150,18 @@ class Player:
             check_type("previous", previous, SearchResult)
         strength = self._defaults
         if level is not None or simulations is not None or seconds is not None:
+            if level is None and temperature is None:
+                temperature = strength.temperature
             strength = self._strength(level, simulations, seconds, temperature)
         elif temperature is not None:
             strength = self._strength(None, strength.simulations, strength.seconds, temperature)
         seed = _check_seed(seed) if seed is not None else self._seed
         if seed is None:
             seed = secrets.randbits(32)
-        symmetry = canonical_symmetry(position) if previous is None else previous.symmetry
+        if previous is not None and position.moves_since(previous.position) is not None:
+            symmetry = previous.symmetry  # go on in the orientation of the old tree
+        else:
+            symmetry, previous = canonical_symmetry(position), None
         turned = position.transform(symmetry) if symmetry else position
         ticket = self.engine.submit(
             self.model,
@@ -182,7 +187,7 @@ class Player:
             raise ValueError("the game is over; there is nothing to evaluate")
         # One simulation evaluates the root; its priors and value are what the network said.
         root = self.engine.submit(
-            self.model, position, Budget(simulations=1), SearchSettings(solver=False)
+            self.model, position, Budget(simulations=1), SearchSettings(solver=False), keep=False
         ).result().root  # fmt: skip
         return root.spread(root.priors), root.network_value
 
@@ -217,7 +222,8 @@ def load_player(
     """A player from a game's name (its network in checkpoints/), a folder, or a Hub repo id (owner/name[@revision]).
 
     Without a budget or level it plays at level "medium". With `simulations` (or `seconds`) and no level it is network
-    and search alone, and with simulations its answers are the same every time.
+    and search alone, and with simulations its answers are the same every time (with OpenVINO even on a busy engine;
+    torch's last digits depend on the batch).
     """
     model = Model.of(resolve_checkpoint(source, revision), backend=backend)
     return Player(
@@ -235,16 +241,24 @@ def resolve_checkpoint(source: str | Path, revision: str | None = None) -> Check
     """Find and load what `load_player` is given. A plain word is a game's name; folders have a slash or a config."""
     if not isinstance(source, str | Path) or not str(source) or "\0" in str(source):
         raise CheckpointError(f"A player comes from a game's name, a folder or a Hub repo id, not from {source!r}.")
+    try:
+        return _resolve(source, revision)
+    except (OSError, RuntimeError) as error:  # a path too long, a home that is not there, a folder closed to us
+        raise CheckpointError(f"{short(str(source))} can't be opened: {error}") from None
+
+
+def _resolve(source: str | Path, revision: str | None) -> Checkpoint:
     folder = Path(source).expanduser()
+    repo = isinstance(source, str) and hub.is_repo_id(source) and not folder.is_dir()
+    if revision is not None and not repo:
+        raise CheckpointError(f"A revision goes with a Hub repo id (owner/name); {short(str(source))} is none.")
     if isinstance(source, str) and "/" not in source and not (folder / CONFIG).is_file():
         try:
             return load_checkpoint(CHECKPOINTS / get_game(source).name)
         except UnknownGame as error:
             raise UnknownGame(f"{error} A folder or a Hub repo id (owner/name) will do, too.") from None
-    if folder.is_dir():
-        return load_checkpoint(folder)
-    if isinstance(source, str) and hub.is_repo_id(source):
-        folder, commit = hub.fetch(source, revision)
+    if repo:
+        folder, commit = hub.fetch(str(source), revision)
         return load_checkpoint(folder, source=commit)
     return load_checkpoint(folder)  # says that there is none
 
@@ -306,13 +320,16 @@ def _opinion(root: Root) -> np.ndarray:
     weights = np.where(root.proofs == LOSS, 0, root.visits).astype(np.float64)
     if weights.sum() == 0:
         weights = np.where(root.proofs == LOSS, 0.0, root.priors)
+    if weights.sum() == 0:  # priors so small that they are 0
+        weights = (root.proofs != LOSS).astype(np.float64)
     return weights / weights.sum()
 
 
 def _sample(probs: np.ndarray, temperature: float, draw: float) -> int:
     """An index drawn from probs^(1/temperature), `draw` being uniform in 0..1."""
     with np.errstate(divide="ignore"):
-        logs = np.log(probs) / temperature
-    weights = np.exp(logs - logs.max())
+        logs = np.log(probs)
+        weights = np.exp(np.maximum(logs - logs.max(), -1e4) / max(temperature, 1e-6))
+    weights[probs == 0] = 0
     chosen = int(np.searchsorted(np.cumsum(weights / weights.sum()), draw, side="right"))
     return min(chosen, int(np.flatnonzero(weights)[-1]))  # rounding must not reach past the last possible move

@@ -23,9 +23,18 @@ class _Settings:
         return cls(**values)
 
 
+def short(value: object) -> str:
+    """A value as a message shows it: on one line, and not at any length."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of more digits than Python cares to print
+        text = "a very large number"
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
 def check_type(name: str, value: object, kind: type) -> None:
     if not isinstance(value, kind):
-        raise TypeError(f"{name} must be {_a(kind)}, not {value!r} ({_a(type(value))})")
+        raise TypeError(f"{name} must be {_a(kind)}, not {short(value)} ({_a(type(value))})")
 
 
 def _a(kind: type) -> str:
@@ -34,12 +43,12 @@ def _a(kind: type) -> str:
 
 def check_whole(name: str, value: object, low: int, high: int) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
-        raise ValueError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+        raise ValueError(f"{name} must be a whole number from {low} to {high}, not {short(value)}")
 
 
 def check_number(name: str, value: object, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) <= high:
-        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, Real) or not low <= value <= high:  # type: ignore[operator]
+        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {short(value)}")
 
 
 @dataclass(frozen=True)

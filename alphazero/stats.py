@@ -28,7 +28,7 @@ class Stats:
     """Counters of one engine. A step adds to them a few times a millisecond at most, so one lock serves all."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a lane may be collected, and so counted, while a reader holds it
         self._games: defaultdict[str, GameStats] = defaultdict(GameStats)
 
     def step(

@@ -26,4 +26,6 @@ def inverses(rows: int, cols: int) -> np.ndarray:
     """The number of the symmetry that undoes each one: int64 [symmetries]."""
     table = symmetries(rows, cols)
     undo = np.argsort(table, axis=1)
-    return np.array([int(np.flatnonzero((table == row).all(axis=1))[0]) for row in undo])
+    numbers = np.array([int(np.flatnonzero((table == row).all(axis=1))[0]) for row in undo])
+    numbers.flags.writeable = False
+    return numbers

@@ -12,6 +12,8 @@ import numpy as np
 from alphazero.kernel import kernel
 from alphazero.pool import DRAW, LOSS, NO_MEMORY, NONE, OPEN, READY, SIMULATIONS, WIN, new_node
 
+NOT_A_NUMBER = -1
+
 
 @kernel
 def set_edges(pool, index, mask):
@@ -90,7 +92,7 @@ def choose(pool, tree, index):
         if score > best_score:
             best_score = score
             best = k
-    return best
+    return max(best, 0)  # all known to be lost, yet not proven (a tree begun without the solver): any will do
 
 
 @kernel
@@ -200,7 +202,7 @@ def mix_noise(pool, tree):
 
 @kernel
 def evaluate_node(pool, index, logits, value):
-    """Take in the network's answer: softmax over the legal moves, and value_to_move."""
+    """Take in the network's answer: softmax over the legal moves, and value_to_move. False if it is no number."""
     edges = pool.edges[index]
     node = pool.nodes[index]
     count = node.edge_count
@@ -212,23 +214,28 @@ def evaluate_node(pool, index, logits, value):
         weight = np.exp(logits[edges[k].action] - top)
         edges[k].prior = weight
         total += weight
+    if not (0.0 < total < np.inf and -2.0 < value < 2.0):
+        return False
     for k in range(count):
         edges[k].prior /= total
     bring_best_forward(edges, 0, count)
     node.value = value
     node.status = READY
+    return True
 
 
 @kernel
 def scatter(pool, rows, leaf_nodes, leaf_trees, ahead, logits, values, active, done):
     """Take in a batch of `rows` answers; rows evaluated only ahead of time are stored, the others backed up.
 
-    Marks in `done` which of the trees `active` need no more steps, and returns how many those are.
+    Marks in `done` which of the trees `active` need no more steps, and returns how many those are; NOT_A_NUMBER if
+    the network's answer holds NaN or infinity, which would lead a search astray for good.
     """
     for row in range(rows):
         index = leaf_nodes[row]
         tree = leaf_trees[row]
-        evaluate_node(pool, index, logits[row], values[row])
+        if not evaluate_node(pool, index, logits[row], values[row]):
+            return NOT_A_NUMBER
         if index == pool.trees[tree].root and pool.trees[tree].noise_fraction > 0.0:
             mix_noise(pool, tree)
         if not ahead[row]:

@@ -89,6 +89,9 @@ def check_board(cells: np.ndarray, to_move: int) -> tuple[int, int]:
         if to_move != -1 or cells.max() != FIRST_ATOMS:
             raise IllegalBoard("One red cell alone is red's first move: it has 3 atoms and blue (-1) is to move.")
         return 1, UNDECIDED
+    if red == 1 and blue == 1 and (to_move != 1 or cells.max() != FIRST_ATOMS or cells.min() != -FIRST_ATOMS):
+        # An explosion leaves the mover two cells at least, so one cell each is the board after both first moves.
+        raise IllegalBoard("One cell each is the board after both first moves: 3 atoms each, and red (1) is to move.")
     if red and blue:
         # Two first moves bring 3 atoms each, every later one brings 1, and some may have gone over the edge.
         plies = max(2, int(np.abs(cells).sum()) - 2 * FIRST_ATOMS + 2)

@@ -55,7 +55,11 @@ def run(forest, evaluator, trees, rows=1, steps=10**9):
     active, want = np.array(trees, np.int64), np.full(len(trees), rows, np.int64)
     for _ in range(steps):
         batch = forest.gather(active, want)
-        answers = evaluator.evaluate(batch) if len(batch) else (np.zeros((0, 1), np.float32), np.zeros(0, np.float32))
+        answers = (
+            evaluator.evaluate(batch)
+            if len(batch)
+            else (np.zeros((0, forest.game.num_actions), np.float32), np.zeros(0, np.float32))
+        )
         done = forest.scatter(*answers)
         if done is not None and done.all():
             return

@@ -60,6 +60,15 @@ def poison(weights):
     weights["value_out.weight"] = np.full_like(weights["value_out.weight"], np.nan)
 
 
+def lessen(weights):
+    weights["stem.norm.running_var"] = -weights["stem.norm.running_var"]
+
+
+def pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
 def truncate(path, keep):
     path.write_bytes(path.read_bytes()[:keep])
 
@@ -73,6 +82,8 @@ DAMAGE = {
     "list config": (lambda f: (f / CONFIG).write_text("[]"), CONFIG, "not a JSON object"),
     "foreign config": (lambda f: (f / CONFIG).write_text('{"architectures": ["Bert"]}'), CONFIG, "another program"),
     "huge config": (lambda f: (f / CONFIG).write_text(" " * (2 << 20)), CONFIG, "more than"),
+    "true as a number": (lambda f: edit_config(f, rules_version=True), CONFIG, "whole number"),
+    "long value": (lambda f: edit_config(f, rows="9\n" * 50_000), CONFIG, "whole number"),
     "new format": (lambda f: edit_config(f, format=2), CONFIG, "format 1"),
     "unknown key": (lambda f: edit_config(f, mood="good"), CONFIG, "mood"),
     "missing key": (lambda f: edit_config(f, rules_version="REMOVE"), CONFIG, "rules_version"),
@@ -96,6 +107,8 @@ DAMAGE = {
     "foreign arrays": (lambda f: replace_weights(f, rename), WEIGHTS, "another kind"),
     "other shape": (lambda f: replace_weights(f, reshape), WEIGHTS, "stem.conv.weight"),
     "half floats": (lambda f: replace_weights(f, half), WEIGHTS, "float16"),
+    "negative variance": (lambda f: replace_weights(f, lessen), WEIGHTS, "negative variance"),
+    "pipe": (lambda f: pipe(f / CONFIG), CONFIG, "no plain file"),
     "NaN": (lambda f: replace_weights(f, poison), WEIGHTS, "NaN"),
     "swapped weights": (lambda f: edit_config(f, weights_sha256="0" * 64), WEIGHTS, "SHA-256"),
     "folder as file": (lambda f: ((f / WEIGHTS).unlink(), (f / WEIGHTS).mkdir()), WEIGHTS, "can't be read"),
@@ -137,6 +150,9 @@ def test_any_flipped_bit_is_noticed(folder):
 def test_a_folder_that_is_not_there(tmp_path):
     for source in (tmp_path / "nothing", str(tmp_path / "nothing"), "./nothing/here"):
         with pytest.raises(CheckpointError, match="no checkpoint folder"):
+            load_player(source)
+    for source in ("~nosuchuser/x", "a/" + "b" * 5000, tmp_path / ("c" * 300)):
+        with pytest.raises(CheckpointError):
             load_player(source)
 
 

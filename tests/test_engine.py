@@ -5,11 +5,13 @@ import gc
 import threading
 import time
 import weakref
+from concurrent.futures import wait
 
 import numpy as np
 import pytest
 
-from alphazero import Budget, Engine, EngineFull, EngineLimits, get_game
+from alphazero import Budget, Engine, EngineFull, EngineLimits, SearchSettings, get_game
+from alphazero.forest import EvaluationError
 from alphazero.model import Model
 from tests.helpers import FixedEvaluator, fixed_model, random_position, search
 
@@ -279,10 +281,121 @@ def test_a_failing_evaluator_fails_its_own_searches_only(engine):
     assert engine.searches_in_flight() == 0
 
 
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda logits, values: (logits * np.nan, values),
+        lambda logits, values: (logits, values + np.inf),
+        lambda logits, values: (np.where(np.arange(81) == 3, np.nan, logits).astype(np.float32), values),
+        lambda logits, values: (logits - np.inf, values),
+        lambda logits, values: (logits[:, :5], values),
+        lambda logits, values: (logits[:-1], values),
+    ],
+)
+def test_an_unusable_answer_fails_one_search_and_no_other(engine, spoil):
+    game = get_game("gomoku")
+
+    class Spoilt(FixedEvaluator):
+        def evaluate(self, planes):
+            return spoil(*super().evaluate(planes)) if len(self.calls) > 30 else super().evaluate(planes)
+
+    good = fixed_model(game)
+    with pytest.raises(EvaluationError):
+        engine.submit(Model(game, lambda: Spoilt(game)), game.start(), LONG).result(30)
+    assert engine.submit(good, game.start(), Budget(simulations=20)).result(30).root.simulations == 20
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, MemoryError])
+def test_no_error_kills_the_thread(engine, error):
+    game = get_game("gomoku")
+
+    class Fatal(FixedEvaluator):
+        def evaluate(self, planes):
+            if len(self.calls) > 30:
+                raise error
+            return super().evaluate(planes)
+
+    with pytest.raises(error):
+        engine.submit(Model(game, lambda: Fatal(game)), game.start(), LONG).result(30)
+    assert engine.submit(fixed_model(game), game.start(), Budget(simulations=5)).result(30).root.simulations == 5
+
+
+def test_what_was_answered_in_time_is_delivered_though_the_step_fails(engine):
+    game = get_game("gomoku")
+    due = [float("inf")]
+
+    class Bomb(FixedEvaluator):
+        def evaluate(self, planes):
+            if time.perf_counter() >= due[0]:
+                raise RuntimeError("device lost")
+            time.sleep(0.02)
+            return super().evaluate(planes)
+
+    model = Model(game, lambda: Bomb(game))
+    engine.warm_up(model)
+    long = engine.submit(model, game.start(), LONG)
+    timed = engine.submit(model, game.start(), Budget(seconds=0.3))
+    due[0] = timed._job.deadline
+    with pytest.raises(RuntimeError, match="device lost"):
+        long.result(10)
+    lost = timed.future.exception(10)  # its answer, unless the step that failed had begun before the deadline
+    assert lost is None or "device lost" in str(lost)
+
+
+def test_noise_differs_from_move_to_move(engine):
+    model = fixed_model(get_game("gomoku"))
+    noisy = SearchSettings(noise_fraction=0.9, noise_alpha=0.1)
+    position, tops = model.game.start(), set()
+    for move in (40, 30, 50, 31):
+        root = engine.submit(model, position, Budget(simulations=1), noisy, seed=7).result(30).root
+        tops.add(int(root.actions[root.priors.argmax()]))
+        position = position.play(move)
+    assert len(tops) > 1
+
+
+def test_what_is_not_kept_is_gone(engine):
+    model = fixed_model(get_game("gomoku"))
+    outcome = engine.submit(model, model.game.start(), Budget(simulations=50), keep=False).result(30)
+    before = stats(engine)["simulations"]
+    engine.submit(model, model.game.start(), Budget(simulations=50), previous=outcome).result(30)
+    assert stats(engine)["simulations"] - before == 50
+
+
+def test_a_tree_is_not_resumed_under_another_solver(engine):
+    model = fixed_model(get_game("tictactoe"))
+    position = model.game.from_board([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], 1)
+    proven = engine.submit(model, position, Budget(simulations=200)).result(30)
+    assert proven.stopped == "proven"
+    plain = SearchSettings(solver=False)
+    again = engine.submit(model, position, Budget(simulations=200), plain, previous=proven).result(30)
+    assert again.root.visits.sum() == 200
+
+
+def test_waiting_for_many_counts_the_cancelled_ones(engine):
+    model = slow_model()
+    tickets = [engine.submit(model, model.game.start(), LONG) for _ in range(4)]
+    for ticket in tickets:
+        ticket.cancel()
+    done, rest = wait([ticket.future for ticket in tickets], timeout=20)
+    assert (len(done), len(rest)) == (4, 0)
+
+
+def test_a_callback_may_ask_the_engine(engine):
+    model = slow_model()
+    long = engine.submit(model, model.game.start(), LONG)
+    seen = []
+    short = engine.submit(model, model.game.start(), Budget(simulations=5))
+    short.future.add_done_callback(lambda _: seen.append(long.peek()))
+    short.result(30)
+    wait_for(lambda: seen)
+    assert seen[0] is not None
+
+
 def test_a_model_that_nobody_holds_is_freed(engine):
     game = get_game("gomoku")
     model = fixed_model(game)
     engine.submit(model, game.start(), Budget(simulations=10)).result(60)
+    engine.warm_up(model)
     gone = weakref.ref(model)
     del model
     gc.collect()
@@ -315,7 +428,10 @@ def test_closed_engine_says_so():
     ticket = engine.submit(model, model.game.start(), LONG)
     wait_for(lambda: stats(engine)["in_flight"] == 1)
     engine.close()
-    assert ticket.done()
+    with pytest.raises(RuntimeError, match="closed"):
+        ticket.result(10)
+    with pytest.raises(RuntimeError, match="closed"):
+        engine.warm_up(model)
     with pytest.raises(RuntimeError, match="closed"):
         engine.submit(model, model.game.start(), LONG)
 

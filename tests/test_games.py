@@ -83,17 +83,17 @@ def test_chain_reaction_five_atoms_explode_to_none_and_neighbours_keep_one():
 
 
 def test_chain_reaction_corner_is_critical_at_four():
-    before = chain("+3 . . . .\n. . . . .\n. . . . .\n. . . . .\n. . . . -3")
+    before = chain("+3 . . . .\n. . . . .\n. . . . .\n. . . . .\n. . . . -3")  # after both first moves
     assert before.play(0).board[0].tolist() == [0, 1, 0, 0, 0]
     assert before.play(0).winner is None
 
 
 def test_chain_reaction_takes_the_last_cell_and_wins():
-    before = chain("+3 -1 . . .\n. . . . .\n. . . . .\n. . . . .\n. . . . .")
+    before = chain("+3 -1 . . .\n. . . . .\n. . . . .\n. . . . .\n. . . . +1")
     after = before.play(0)
     assert after.winner == 1
     assert after.legal_moves() == []
-    assert chain("-3 +1 . . .\n. . . . .\n. . . . .\n. . . . .\n. . . . .", -1).play(0).winner == -1
+    assert chain("-3 +1 . . .\n. . . . .\n. . . . .\n. . . . .\n. . . . -1", -1).play(0).winner == -1
 
 
 def test_chain_reaction_is_a_draw_after_200_plies():
@@ -116,6 +116,8 @@ def test_chain_reaction_is_a_draw_after_200_plies():
         ({0: -3}, 1),  # red moves first
         ({0: -3, 1: -1}, -1),  # red is dead, so red would be to move
         ({0: 3, 1: 1}, 1),
+        ({0: 3, 24: -3}, -1),  # after both first moves it is red's turn
+        ({0: 1, 24: -1}, 1),  # an explosion leaves its maker two cells
     ],
 )
 def test_chain_reaction_impossible_boards(board, to_move):

@@ -50,6 +50,12 @@ class LittleHubHandler(http.server.BaseHTTPRequestHandler):
             return self.refuse(404, "RepoNotFound")
         if revision not in revisions:
             return self.refuse(404, "RevisionNotFound")
+        if repo == "someone/cut" and with_body:  # promises more than it sends
+            self.send_response(200)
+            self.send_header("Content-Length", "100000")
+            self.end_headers()
+            self.close_connection = True
+            return None
         commit, files = revisions[revision]
         if file not in files:
             return self.refuse(404, "EntryNotFound")
@@ -89,6 +95,7 @@ def hub(tmp_path):
     bert = (OLD, {CONFIG: b'{"model_type": "bert"}', WEIGHTS: b"x" * 1000})
     half = (OLD, {CONFIG: versions[OLD][1][CONFIG]})
     hub.repos["someone/bert"] = {"main": bert, OLD: bert}
+    hub.repos["someone/cut"] = hub.repos["someone/noughts"]
     hub.repos["someone/half"] = {"main": half, OLD: half}
     yield hub
     hub.shutdown()
@@ -139,6 +146,9 @@ def test_download_pin_and_offline_cache(hub, ask):
         ("'someone/bert'", "another program"),
         ("'someone/half'", f"no {WEIGHTS}"),
         ("'someone/noughts@v1', revision='v2'", "give only one"),
+        ("'someone/noughts', revision=5", "given as text"),
+        ("'someone/cut'", "could not be downloaded"),
+        ("'tictactoe', revision='v1'", "goes with a Hub repo id"),
     ],
 )
 def test_errors_are_one_clear_sentence(ask, source, words):

@@ -110,6 +110,41 @@ def test_temperature_draws_by_seed_and_by_share():
     assert hot.count(best) < drawn.count(best), "heat spreads the choice"
 
 
+def test_a_budget_of_its_own_keeps_the_temperature():
+    game = get_game("gomoku")
+    player = Player(Model(game, lambda: FixedEvaluator(game, sharpness=0.1)), simulations=60, temperature=1.0)
+    start = game.start().play(30)
+    assert len({player.search(start, simulations=61, seed=seed).action for seed in range(15)}) > 3
+    assert len({player.search(start, temperature=1e-310, seed=seed).action for seed in range(15)}) == 1
+
+
+def test_an_unrelated_previous_changes_nothing():
+    player = lively_player("gomoku", simulations=80)
+    rng = np.random.default_rng(6)
+    other = player.search(random_position(player.game, rng, 6))
+    for _ in range(4):
+        position = random_position(player.game, rng, 5)
+        assert same(player.search(position, previous=other), player.search(position))
+
+
+def test_probabilities_are_numbers_even_when_only_hopeless_moves_were_tried():
+    game = get_game("tictactoe")
+
+    class Blind(FixedEvaluator):
+        def evaluate(self, planes):
+            logits, values = super().evaluate(planes)
+            logits[:] = 0
+            logits[:, 8] = 200
+            return logits, values
+
+    player = Player(Model(game, lambda: Blind(game)), simulations=3)
+    losing = game.from_board([[1, 1, 0], [-1, 0, 0], [0, 0, 0]], -1)
+    for simulations in range(1, 30):
+        result = player.search(losing, simulations=simulations)
+        assert result.probs.sum() == pytest.approx(1)
+        assert result.action in losing.legal_moves()
+
+
 def test_levels_set_budget_and_temperature():
     player = load_player("gomoku")
     for level in LEVELS:
