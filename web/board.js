@@ -169,7 +169,7 @@ function draw(answer) {
   thought.textContent = !t ? '' :
     t.proven === 'draw' ? 'A draw by force.' :
     t.proven ? `${whose} ${t.proven === 'win' ? 'wins' : 'loses'} by force within ${t.plies} ${t.plies === 1 ? 'ply' : 'plies'}.` :
-    `${whose} has ${t.chance} % by ${t.simulations} simulations in ${t.seconds} s.`;
+    `${whose} has ${t.chance} % by ${t.simulations} simulations in ${t.seconds < 0.1 ? 'under 0.1' : t.seconds} s.`;
 }
 
 watch('value', () => {

@@ -59,6 +59,6 @@ def launch_options() -> dict[str, Any]:
         "enable_monitoring": False,
         "max_file_size": "1kb",
         "quiet": True,
-        # Gradio's own semibold lacks most letters, so they come out in another font; its bold is complete.
-        "css": "h1, h2, h3 { font-weight: 700 !important; }",
+        # The bold cuts of Gradio's own font lack most letters, which then come out in another font.
+        "css": "h1, h2, h3 { font-family: system-ui, sans-serif !important; }",
     }
