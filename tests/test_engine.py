@@ -104,9 +104,9 @@ def test_a_short_search_does_not_wait_for_long_ones(engine):
     engine.warm_up(model)
     long = [engine.submit(model, model.game.start(), LONG) for _ in range(10)]
     wait_for(lambda: stats(engine).get("batch_sizes", {}).get(10, 0) > 5)
-    before = stats(engine)["batches"]
     engine.submit(model, model.game.start(), Budget(simulations=50)).result(60)
-    assert stats(engine)["batches"] - before <= 51 + 5
+    wait_for(lambda: stats(engine)["in_flight"] == 10)
+    assert stats(engine)["batch_sizes"][11] == 51, "a row in every step, from the first to the last"
     for ticket in long:
         ticket.cancel()
 
@@ -205,19 +205,19 @@ def test_deadline_answers_with_the_best_so_far(engine):
 
 def test_peek_watches_without_disturbing(engine):
     model = slow_model()
-    ticket = engine.submit(model, model.game.start(), Budget(simulations=60))
+    ticket = engine.submit(model, model.game.start(), Budget(simulations=300))
     seen = []
     while not ticket.done():
         glance = ticket.peek()
         if glance is not None and glance.stopped == "running":
             seen.append(glance.root.simulations)
         time.sleep(0.003)
-    assert len(set(seen)) > 5
+    assert len(set(seen)) > 3
     assert seen == sorted(seen)
     final = ticket.peek()
     assert final is not None
-    assert final.root.simulations == 60
-    alone = search(model.game, FixedEvaluator(model.game), model.game.start(), 60, model.game.search)
+    assert final.root.simulations == 300
+    alone = search(model.game, FixedEvaluator(model.game), model.game.start(), 300, model.game.search)
     assert (final.root.spread(final.root.visits) == alone.spread(alone.visits)).all()
 
 
