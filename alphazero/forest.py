@@ -5,8 +5,8 @@ batch; the caller evaluates the batch; `scatter` takes the answers in. The rules
 `gather`, once per game, and the machine code is cached on disk beside this file.
 
 Looking ahead. A lone search would send the network one position at a time. So a tree may be asked for more: with
-virtual losses (pending visits) its likely next leaves are found and evaluated in the same batch, then the virtual
-losses are taken back. When the search gets to such a leaf its evaluation is already there. The search itself stays
+virtual visits (`pending`) its likely next leaves are found and evaluated in the same batch, then the virtual visits
+are taken back. When the search gets to such a leaf its evaluation is already there. The search itself stays
 strictly one simulation after another: visits are the same, bit for bit, whatever the batch size, so nothing of its
 strength is lost. Wrong guesses cost only the time of a larger batch.
 """
@@ -119,7 +119,7 @@ def _write_row(pool, tree, leaf, row, planes, leaf_nodes, leaf_trees):
 
 
 def _look_ahead(pool, tree, leaf, want, rows, planes, leaf_nodes, leaf_trees, ahead):
-    """Likely next leaves of one tree, found with virtual losses that are taken back at the end."""
+    """Likely next leaves of one tree, found with virtual visits that are taken back at the end."""
     stops = np.empty(want, np.int64)  # where each virtual visit ended
     stops[0] = leaf
     add_pending(pool, leaf, 1)

@@ -76,6 +76,8 @@ class Lane:
         self.game = model.game
         self._limits = limits
         self._stats = stats
+        self._reported_bytes = 0  # before anything can fail: __del__ reads it
+        self._reported_simulations = 0
         self._evaluator = model.make_evaluator()
         self._forest = Forest(
             model.game, trees=limits.searches, memory_bytes=limits.memory_mb << 20, max_batch=limits.batch
@@ -89,8 +91,6 @@ class Lane:
         self._turn: tuple[list[Job], np.ndarray, np.ndarray] | None = None
         self._earliest = float("inf")
         self._steps = 0
-        self._reported_bytes = 0
-        self._reported_simulations = 0
         self._empty = (np.zeros((0, model.game.num_actions), np.float32), np.zeros(0, np.float32))
         self._warm_up()
 

@@ -87,7 +87,7 @@ def choose(pool, tree, index):
         elif child.visits > 0:
             q = -child.value_sum / child.visits
         else:
-            q = own  # pending only
+            q = own  # visited only virtually: taken to turn out as the node itself stands
         score = q + explore * prior / (1 + count)
         if score > best_score:
             best_score = score
