@@ -2,7 +2,7 @@
 
 Numba files a compiled function under its name, its source file and that file's date. It does not see that a function
 it calls, compiled in along with it, has changed in another file. So every kernel's name carries a digest of all the
-sources that go into it: the engine's kernel files, and for a game's kernels the game's whole package.
+sources that go into it: the engine's kernel files, its own file, and for a game's kernels the game's whole package.
 """
 
 from __future__ import annotations
@@ -32,9 +32,13 @@ def _compile(function: Any, tag: str) -> Any:
     return njit(cache=True, nogil=True)(function)
 
 
+def _source(function: Any) -> str:
+    return Path(inspect.getfile(function)).read_text("utf-8")
+
+
 def kernel(function: Any) -> Any:
     """Decorator: a compiled step of the search. It runs without Python's lock."""
-    return _compile(function, _digest(_ENGINE))
+    return _compile(function, _digest(_ENGINE + _source(function)))
 
 
 def bind(templates: list[Any], rules: dict[str, Callable[..., Any]], name: str) -> dict[str, Any]:
@@ -47,6 +51,7 @@ def bind(templates: list[Any], rules: dict[str, Callable[..., Any]], name: str) 
         for folder in {Path(inspect.getfile(sys.modules[rule.__module__])).parent for rule in rules.values()}
         for path in sorted(folder.glob("*.py"))
     )
+    sources += "".join(_source(template) for template in templates)
     names: dict[str, Any] = dict(rules)
     for template in templates:
         bound = types.FunctionType(template.__code__, {**template.__globals__, **names}, template.__name__)
