@@ -11,6 +11,7 @@ from alphazero.engine import EngineFull
 from alphazero.game import UnknownGame, game_names, get_game
 
 COMMANDS = {
+    "arena": "let players meet and say which is stronger, with error bars",
     "bench": "measure how close the search comes to the speed of the bare network",
     "export": "write a checkpoint as a folder ready for the Hugging Face Hub",
     "play": "play against the AI in this terminal",
