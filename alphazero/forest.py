@@ -23,7 +23,20 @@ from alphazero import pool as pools
 from alphazero import tree as steps
 from alphazero.game import EXTRA, LAST, PLIES, TO_MOVE, UNDECIDED, WINNER, Game, Position
 from alphazero.kernel import bind
-from alphazero.pool import DRAW, LOSS, NEW, NO_MEMORY, NONE, READY, WAITING, WIN, new_node
+from alphazero.pool import (
+    DRAW,
+    LOSS,
+    NEW,
+    NO_MEMORY,
+    NONE,
+    READY,
+    WAITING,
+    WIN,
+    close_tree,
+    forget_visits,
+    new_node,
+    reroot,
+)
 from alphazero.settings import SearchSettings
 from alphazero.tree import add_pending, back_up, descend, is_done, set_edges
 
@@ -34,24 +47,31 @@ FREE_SIMULATIONS = 64
 rules_play: Any = None
 rules_legal: Any = None
 rules_encode: Any = None
+play_on: Any = None
 expand: Any = None
 write_row: Any = None
 look_ahead: Any = None
+plant: Any = None
+
+
+def _play_on(state, action):
+    """Make a move on a state, in place; the winner or UNDECIDED."""
+    player = state[TO_MOVE]
+    winner = rules_play(state[: state.size - EXTRA], player, action, state[PLIES])
+    state[TO_MOVE] = -player
+    state[LAST] = action
+    state[WINNER] = winner
+    state[PLIES] += 1
+    return winner
 
 
 def _expand(pool, index):
     """Compute a new node's state from its parent's; then its edges, or its result if the game is over."""
     node = pool.nodes[index]
     state = pool.states[index]
-    parent_state = pool.states[node.parent]
-    state[:] = parent_state
-    player = parent_state[TO_MOVE]
+    state[:] = pool.states[node.parent]
+    winner = play_on(state, node.action)
     cells = state[: state.size - EXTRA]
-    winner = rules_play(cells, player, node.action, parent_state[PLIES])
-    state[TO_MOVE] = -player
-    state[LAST] = node.action
-    state[WINNER] = winner
-    state[PLIES] = parent_state[PLIES] + 1
     if winner == UNDECIDED:
         mask = np.empty(cells.size, np.bool_)
         rules_legal(cells, state[TO_MOVE], state[PLIES], mask)
@@ -142,16 +162,38 @@ def _look_ahead(pool, tree, leaf, want, rows, planes, leaf_nodes, leaf_trees, ah
     return rows
 
 
+def _advance(pool, tree, action):
+    """Make a move in the game that a tree searches; the winner or UNDECIDED.
+
+    The tree goes on as one without visits; if the game is over it is closed.
+    """
+    state = pool.states[pool.trees[tree].root].copy()
+    winner = play_on(state, action)
+    if winner != UNDECIDED:
+        close_tree(pool, tree)
+    elif reroot(pool, tree, action):
+        forget_visits(pool, tree)
+    else:
+        close_tree(pool, tree)
+        plant(pool, tree, state)
+    return winner
+
+
 @lru_cache(maxsize=64)
-def _compile(game: Game) -> tuple[Any, Any]:
-    """(plant, gather) for one game."""
+def _compile(game: Game) -> tuple[Any, Any, Any]:
+    """(plant, gather, advance) for one game."""
     rules = {"rules_play": game.play, "rules_legal": game.legal, "rules_encode": game.encode}
-    names = bind([_expand, _write_row, _look_ahead, _gather, _plant], rules, game.name)
-    return names["plant"], names["gather"]
+    names = bind([_play_on, _expand, _write_row, _look_ahead, _gather, _plant, _advance], rules, game.name)
+    return names["plant"], names["gather"], names["advance"]
 
 
 class EvaluationError(Exception):
     """An evaluator gave an answer that no search can use."""
+
+
+def draw_noise(rng: np.random.Generator, settings: SearchSettings, size: int | tuple[int, ...]) -> np.ndarray:
+    """Draws for root noise: Gumbel, or Gamma, which normalised over the legal moves by mix_noise is Dirichlet."""
+    return rng.gumbel(size=size) if settings.candidates else rng.standard_gamma(settings.noise_alpha, size)
 
 
 class Forest:
@@ -162,7 +204,7 @@ class Forest:
         self.bytes_per_node = pools.node_bytes(game.num_actions, game.state_size)
         self.capacity = max(memory_bytes // self.bytes_per_node, trees * 4)
         self.pool = pools.make_pool(self.capacity, trees, game.num_actions, game.state_size)
-        self._plant, self._gather = _compile(game)
+        self._plant, self._gather, self._advance = _compile(game)
         self._planes = np.zeros((max_batch, game.network.planes, game.num_actions), np.float32)
         self._batch = self._planes.reshape(max_batch, game.network.planes, game.rows, game.cols)
         self._leaf_nodes = np.zeros(max_batch, np.int64)
@@ -186,19 +228,26 @@ class Forest:
             steps.mix_noise(self.pool, tree)
         return True
 
+    def advance(self, tree: int, action: int) -> int:
+        """Make a move in the tree's game; the winner or UNDECIDED. For the next search `set_up` the tree again.
+
+        That search runs exactly as in a new tree, but without asking the network twice about the same position.
+        """
+        return int(self._advance(self.pool, tree, action))
+
     def _set_up(self, tree: int, limit: int, settings: SearchSettings, seed: int) -> None:
         record = self.pool.trees[tree]
         record["limit"] = limit
         record["c_puct"] = settings.c_puct
         record["fpu_reduction"] = settings.fpu_reduction
         record["noise_fraction"] = settings.noise_fraction
+        record["candidates"] = settings.candidates
         record["solver"] = settings.solver
         record["out_of_memory"] = False
-        if settings.noise_fraction > 0:
-            # Gamma draws, normalised over the legal moves by mix_noise, are a Dirichlet draw.
+        if settings.noise_fraction > 0 or settings.candidates > 0:
             # The position takes part in the seed, or a game would meet the same noise at every move.
             rng = np.random.default_rng([seed, zlib.crc32(self.pool.states[record["root"]].tobytes())])
-            self.pool.noise[tree] = rng.standard_gamma(settings.noise_alpha, self.game.num_actions)
+            self.pool.noise[tree] = draw_noise(rng, settings, self.game.num_actions)
 
     def close(self, tree: int) -> None:
         """Forget this tree and give its nodes back."""

@@ -25,6 +25,7 @@ import numpy as np
 
 from alphazero.settings import DEFAULT_LEVELS, LEVELS, Level, NetworkShape, SearchSettings, check_whole, short
 from alphazero.symmetry import inverses, symmetries
+from alphazero.train_settings import TrainSettings
 
 TO_MOVE, LAST, WINNER, PLIES = -4, -3, -2, -1  # the fields behind the cells, counted from the end of a state
 EXTRA = 4
@@ -71,6 +72,7 @@ class Game:
     players: dict[int, str] = field(default_factory=lambda: {1: "First", -1: "Second"})  # what a person calls them
     search: SearchSettings = field(default_factory=SearchSettings)
     levels: dict[str, Level] = field(default_factory=lambda: dict(DEFAULT_LEVELS))
+    training: TrainSettings = field(default_factory=TrainSettings)
 
     def __post_init__(self) -> None:
         """Whoever writes a game hears at once what is missing, in words."""

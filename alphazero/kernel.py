@@ -19,7 +19,7 @@ from numba import njit
 
 _HERE = Path(__file__).parent
 _ENGINE = "".join(
-    (_HERE / name).read_text("utf-8") for name in ("kernel.py", "pool.py", "tree.py", "forest.py", "game.py")
+    (_HERE / name).read_text("utf-8") for name in ("kernel.py", "pool.py", "gumbel.py", "tree.py", "forest.py", "game.py")
 )
 
 

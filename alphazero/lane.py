@@ -141,7 +141,7 @@ class Lane:
             return -1
         kept = self._kept.get(job.previous.token)
         moves = job.position.moves_since(kept.position) if kept else None
-        if kept is None or moves is None or kept.solver != job.settings.solver:
+        if kept is None or moves is None or kept.solver != job.settings.solver or job.settings.candidates:
             return -1
         del self._kept[job.previous.token]
         if self._forest.resume(kept.tree, moves, job.limit, job.settings, job.seed):

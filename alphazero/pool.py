@@ -49,6 +49,7 @@ TREE = np.dtype(
         ("c_puct", np.float64),
         ("fpu_reduction", np.float64),
         ("noise_fraction", np.float64),
+        ("candidates", np.int32),  # of a Gumbel root; 0 for PUCT from the root on
         ("solver", np.bool_),
         ("out_of_memory", np.bool_),
     ],
@@ -65,7 +66,7 @@ class Pool(NamedTuple):
     """The arrays behind every tree of one game.
 
     nodes NODE [capacity], edges EDGE [capacity, actions], states int16 [capacity, state_size], trees TREE [trees],
-    noise float32 [trees, actions] (drawn when a search begins), counts int64 [6].
+    noise float32 [trees, actions] (drawn when a search begins: Dirichlet noise, or Gumbel draws), counts int64 [6].
     """
 
     nodes: np.ndarray
@@ -198,3 +199,20 @@ def reroot(pool, tree, action):
     nodes[new_root].parent = NONE
     record.root = new_root
     return True
+
+
+@kernel
+def forget_visits(pool, tree):
+    """Keep a tree's nodes and what the network said of them, but take all visits back.
+
+    A search that begins here runs exactly as in a new tree, only without asking the network twice.
+    """
+    index = pool.trees[tree].oldest
+    while index != NONE:
+        node = pool.nodes[index]
+        node.visits = 0
+        node.value_sum = 0.0
+        if node.edge_count > 0:  # proofs by search go too; a finished game stays finished
+            node.proof = OPEN
+            node.proof_plies = 0
+        index = node.link

@@ -77,6 +77,7 @@ class SearchSettings(_Settings):
         mass tried so far (KataGo's first-play urgency, arXiv 1902.10565).
     noise_fraction, noise_alpha: Dirichlet noise mixed into the root's priors; for self-play, 0 in play.
     solver: carry proven wins, losses and draws up the tree and stop at a proven root (Winands et al. 2008).
+    candidates: 0 for PUCT from the root on; more for a Gumbel root that halves so many sampled moves (gumbel.py).
     """
 
     c_puct: float = 1.5
@@ -84,6 +85,7 @@ class SearchSettings(_Settings):
     noise_fraction: float = 0.0
     noise_alpha: float = 0.3
     solver: bool = True
+    candidates: int = 0
 
     def __post_init__(self) -> None:
         check_number("c_puct", self.c_puct, 0.0, 100.0)
@@ -92,6 +94,9 @@ class SearchSettings(_Settings):
         check_number("noise_alpha", self.noise_alpha, 1e-3, 100.0)
         if not isinstance(self.solver, bool):
             raise ValueError(f"solver must be True or False, not {self.solver!r}")
+        check_whole("candidates", self.candidates, 0, 1024)
+        if self.candidates and self.noise_fraction:
+            raise ValueError("a Gumbel root (candidates) explores by itself: set noise_fraction to 0")
 
 
 MAX_SIMULATIONS = 100_000

@@ -9,6 +9,7 @@ parent therefore reads its child's numbers with the sign turned.
 
 import numpy as np
 
+from alphazero.gumbel import choose_at_root
 from alphazero.kernel import kernel
 from alphazero.pool import DRAW, LOSS, NO_MEMORY, NONE, OPEN, READY, SIMULATIONS, WIN, new_node
 
@@ -30,6 +31,17 @@ def set_edges(pool, index, mask):
 
 
 @kernel
+def swap(edges, a, b):
+    prior, child, action = edges[a].prior, edges[a].child, edges[a].action
+    edges[a].prior = edges[b].prior
+    edges[a].child = edges[b].child
+    edges[a].action = edges[b].action
+    edges[b].prior = prior
+    edges[b].child = child
+    edges[b].action = action
+
+
+@kernel
 def bring_best_forward(edges, first, count):
     """Put the highest prior of edges[first:count] at `first`; equal priors go by the smaller action."""
     best = first
@@ -39,13 +51,7 @@ def bring_best_forward(edges, first, count):
         ):
             best = k
     if best != first:
-        prior, child, action = edges[first].prior, edges[first].child, edges[first].action
-        edges[first].prior = edges[best].prior
-        edges[first].child = edges[best].child
-        edges[first].action = edges[best].action
-        edges[best].prior = prior
-        edges[best].child = child
-        edges[best].action = action
+        swap(edges, first, best)
 
 
 @kernel
@@ -103,8 +109,14 @@ def descend(pool, tree):
         node = pool.nodes[index]
         if node.visits + node.pending == 0 or node.status != READY or node.proof != OPEN:
             return index
-        k = choose(pool, tree, index)
         edges = pool.edges[index]
+        if pool.trees[tree].candidates > 0 and node.parent == NONE:
+            k = choose_at_root(pool, tree, index)
+            while k > 0 and edges[k].child == NONE and edges[k - 1].child == NONE:
+                swap(edges, k, k - 1)  # tried ones come first, here too
+                k -= 1
+        else:
+            k = choose(pool, tree, index)
         if edges[k].child == NONE:
             child = new_node(pool, tree, index, edges[k].action)
             if child != NO_MEMORY:

@@ -1,0 +1,156 @@
+"""Self-play in one process: many games, stepped as one batch.
+
+Each game owns a tree of one Forest. Its search over, a game records what was found, moves and searches on, so the
+batch is always full. Games in flight go on when a new network arrives. A game whose outcome is proven ends there
+(most of them: `play_on`), with exact targets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from alphazero.evaluator import Evaluator
+from alphazero.forest import Forest, draw_noise
+from alphazero.game import EXTRA, LAST, TO_MOVE, UNDECIDED, Game, Position
+from alphazero.pool import LOSS, OPEN, WIN
+from alphazero.train_settings import TrainSettings
+from alphazero.training.samples import Samples
+from alphazero.training.targets import harvest, set_out
+
+TREE_MEMORY = 512 << 20  # address space; pages become real as trees grow
+
+
+@dataclass(eq=False)
+class _Game:
+    """One game in flight: its recorded positions and what was found there."""
+
+    play_on: bool
+    plies: int = 0
+    states: list[np.ndarray] = field(default_factory=list)
+    policies: list[np.ndarray] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+
+class SelfPlay:
+    """Deterministic by seed, given the same networks and counts."""
+
+    def __init__(self, game: Game, settings: TrainSettings, seed: int | list[int]):
+        self.game = game
+        self._settings = settings
+        self._search = settings.search(game.search)
+        self._rng = np.random.default_rng(seed)
+        count = settings.parallel
+        self._forest = Forest(game, trees=count, memory_bytes=TREE_MEMORY, max_batch=count)
+        self._games: list[_Game | None] = [None] * count
+        self._full = np.zeros(count, np.bool_)  # is this tree's search one to record?
+        self._active = np.arange(count, dtype=np.int64)
+        self._one = np.ones(count, np.int64)
+        self._empty = (np.zeros((0, game.num_actions), np.float32), np.zeros(0, np.float32))
+        self.evaluations = 0
+        self.simulations = settings.simulations
+
+    def play(self, evaluator: Evaluator, games: int, simulations: int) -> list[Samples]:
+        """Step all games until so many more have ended; those, in the order they ended."""
+        self.simulations = simulations
+        for tree, game in enumerate(self._games):
+            if game is None:
+                self._begin(tree)
+        finished: list[Samples] = []
+        while len(finished) < games:
+            batch = self._forest.gather(self._active, self._one)
+            self.evaluations += len(batch)
+            done = self._forest.scatter(*(evaluator.evaluate(batch) if len(batch) else self._empty))
+            if done is not None:
+                finished += self._move(np.flatnonzero(done))
+        return finished
+
+    def _begin(self, tree: int) -> None:
+        """A new game in this tree, from the empty board or after some random moves."""
+        position = self._opening()
+        self._games[tree] = _Game(play_on=self._rng.random() < self._settings.play_on, plies=position.plies)
+        self._forest.begin(tree, position, 1, self._search, seed=0)
+        self._set_out(np.array([tree]))
+
+    def _opening(self) -> Position:
+        position = self.game.start()
+        if self._rng.random() < self._settings.opening_fraction:
+            for _ in range(self._rng.integers(1, self._settings.opening_plies + 1)):
+                following = position.play(int(self._rng.choice(position.legal_moves())))
+                if following.winner is not None:
+                    break
+                position = following
+        return position
+
+    def _set_out(self, trees: np.ndarray) -> None:
+        """Begin the next search of these trees: a full one, or with PUCT mostly a cheap one (playout cap)."""
+        count, settings = len(trees), self._settings
+        full = np.ones(count, np.bool_)
+        if settings.root == "puct":
+            full = self._rng.random(count) < settings.full_fraction
+        cheap = max(2, round(self.simulations * settings.cheap_fraction))
+        self._full[trees] = full
+        set_out(
+            self._forest.pool,
+            trees,
+            np.where(full, self.simulations, cheap),
+            np.where(full, self._search.noise_fraction, 0.0),
+            draw_noise(self._rng, self._search, (count, self.game.num_actions)),
+        )
+
+    def _move(self, trees: np.ndarray) -> list[Samples]:
+        """Record and make the moves of trees whose searches are done; the games that ended by it."""
+        count, actions = len(trees), self.game.num_actions
+        games = [self._games[tree] for tree in trees]
+        temperatures = np.array([self._settings.temperature_at(game.plies) for game in games if game])
+        policies = np.zeros((count, actions), np.float32)
+        values = np.zeros(count)
+        proofs = np.zeros(count, np.int64)
+        moves = np.zeros(count, np.int64)
+        pool = self._forest.pool
+        harvest(pool, trees, temperatures, self._rng.random(count), policies, values, proofs, moves)
+        states = pool.states[pool.trees["root"][trees]]
+        ended: list[Samples] = []
+        going: list[int] = []
+        for i, (tree, game) in enumerate(zip(trees.tolist(), games, strict=True)):
+            assert game is not None
+            if self._full[tree]:
+                game.states.append(states[i])
+                game.policies.append(policies[i])
+                game.values.append(values[i])
+            if proofs[i] != OPEN and not game.play_on:
+                self._forest.close(tree)
+                to_move = int(states[i, TO_MOVE])
+                winner = {WIN: to_move, LOSS: -to_move}.get(int(proofs[i]), 0)
+            else:
+                winner = self._forest.advance(tree, int(moves[i]))
+                game.plies += 1
+            if winner == UNDECIDED:
+                going.append(tree)
+                continue
+            if game.states:  # with few recorded moves a short game may have none
+                ended.append(_samples(game, winner))
+            self._begin(tree)
+        if going:
+            self._set_out(np.array(going))
+        return ended
+
+
+def _samples(game: _Game, winner: int) -> Samples:
+    """The recorded moves of one finished game, outcome filled in for whoever was to move."""
+    states = np.stack(game.states)
+    to_move = states[:, TO_MOVE]
+    return Samples(
+        cells=states[:, :-EXTRA].astype(np.int8),
+        to_move=to_move.astype(np.int8),
+        last=states[:, LAST].astype(np.int16),
+        policy=np.stack(game.policies).astype(np.float16),
+        outcome=(winner * to_move).astype(np.int8),
+        search_value=np.array(game.values, np.float32),
+        game=np.zeros(len(states), np.int32),
+        plies=np.array([game.plies], np.int16),
+        winner=np.array([winner], np.int8),
+    )
+
+
