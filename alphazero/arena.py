@@ -232,7 +232,7 @@ def _elo(tally: Tally) -> str:
         return "unknown"
     if elo is None:
         return f"at least {low:+.0f} (95 %)" if low is not None else f"at most {high:+.0f} (95 %)"
-    return f"{elo:+.0f}, 95 % from {low:+.0f} to {high:+.0f}; stronger with {100 * (tally.superiority() or 0):.1f} %"
+    return f"{elo:+.0f}, 95 % from {low:+.0f} to {high:+.0f}; stronger by a chance of {100 * (tally.superiority() or 0):.1f} %"
 
 
 def _verdict(verdict: Verdict, sprt: Sprt) -> str:
