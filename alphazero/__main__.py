@@ -9,12 +9,14 @@ import sys
 from alphazero.checkpoint import CheckpointError
 from alphazero.engine import EngineFull
 from alphazero.game import UnknownGame, game_names, get_game
+from alphazero.training import TrainingError
 
 COMMANDS = {
     "arena": "let players meet and say which is stronger, with error bars",
     "bench": "measure how close the search comes to the speed of the bare network",
     "export": "write a checkpoint as a folder ready for the Hugging Face Hub",
     "play": "play against the AI in this terminal",
+    "train": "train a network from nothing, or go on with it",
 }
 
 
@@ -30,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     try:
         return args.run(args)
-    except (ValueError, CheckpointError, EngineFull, OSError) as error:
+    except (ValueError, CheckpointError, EngineFull, TrainingError, OSError) as error:
         print(f"{parser.prog} {args.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

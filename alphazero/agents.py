@@ -120,6 +120,8 @@ class NetAgent(Agent):
     Every move is searched anew: results depend on the position alone, and simulations are exact.
     """
 
+    turns = True  # the board into its agreed orientation, as players do
+
     def __init__(
         self,
         model: Model,
@@ -156,7 +158,9 @@ class NetAgent(Agent):
 
 
 class PolicyAgent(NetAgent):
-    """The bare network: the legal move of highest probability, no search."""
+    """The bare network: the legal move of highest probability, no search, the board as it lies."""
+
+    turns = False
 
     def __init__(self, model: Model, *, name: str = "policy"):
         # One simulation evaluates the root; the solver would see a win at once, which is more than the network says.
@@ -173,7 +177,7 @@ class _NetInGame(Contestant):
 
     async def choose(self, position: Position) -> int:
         agent, game = self._agent, position.game
-        symmetry = canonical_symmetry(position)
+        symmetry = canonical_symmetry(position) if agent.turns else 0
         turned = position.transform(symmetry) if symmetry else position
         seed = mix(self._seat.seed, position.plies)
         outcome = await self._seat.engine.submit(

@@ -18,9 +18,8 @@ from typing import Any
 from numba import njit
 
 _HERE = Path(__file__).parent
-_ENGINE = "".join(
-    (_HERE / name).read_text("utf-8") for name in ("kernel.py", "pool.py", "gumbel.py", "tree.py", "forest.py", "game.py")
-)
+_FILES = ("kernel.py", "pool.py", "gumbel.py", "tree.py", "forest.py", "game.py")
+_ENGINE = "".join((_HERE / name).read_text("utf-8") for name in _FILES)
 
 
 def _digest(text: str) -> str:

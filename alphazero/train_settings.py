@@ -79,7 +79,7 @@ class TrainSettings(_Settings):
     gate_score: float = _number(0.55, 0.5, 1.0, "score: what a candidate must reach, draws half")
     gate_elo0: float = _number(0.0, -1000.0, 1000.0, "sprt: the candidate is refused if it is no better than this")
     gate_elo1: float = _number(35.0, -1000.0, 1000.0, "sprt: and accepted if it is as good as this")
-    patience: int = _whole(3, 0, 1000, "refusals in a row after which learning goes back to the best")
+    patience: int = _whole(10, 0, 1000, "refusals in a row after which learning goes back to the best")
 
     anchors: str = field(default="random rollout@100", metadata={"help": "fixed opponents to measure against"})
     anchor_pairs: int = _whole(10, 1, 10_000, "pairs of games against each anchor")

@@ -12,6 +12,7 @@ from numba import njit
 
 from alphazero.game import UNDECIDED, Game, IllegalBoard
 from alphazero.settings import NetworkShape, SearchSettings
+from alphazero.train_settings import TrainSettings
 
 SIZE = 5
 CRITICAL = 4
@@ -126,4 +127,11 @@ GAME = Game(
     explain_illegal=explain_illegal,
     network=NetworkShape(planes=2, channels=64, blocks=4),
     search=SearchSettings(c_puct=1.0, noise_alpha=1.0),
+    training=TrainSettings(
+        iterations=150,
+        games=1500,
+        simulations_end=128,
+        gate_openings=2,
+        anchors="greedy rollout@300 alphabeta@4",
+    ),
 )

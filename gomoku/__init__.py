@@ -5,6 +5,7 @@ from numba import njit
 
 from alphazero.game import UNDECIDED, Game, IllegalBoard, count_stones
 from alphazero.settings import Level, NetworkShape, SearchSettings
+from alphazero.train_settings import TrainSettings
 
 SIZE = 9
 CELLS = SIZE * SIZE
@@ -98,4 +99,12 @@ GAME = Game(
         "hard": Level(simulations=800),
         "master": Level(simulations=12_800, seconds=3.0),
     },
+    training=TrainSettings(
+        iterations=300,
+        games=1000,
+        simulations_end=128,
+        opening_plies=5,
+        temperature_plies=5.0,
+        anchors="rollout@1000 rollout@5000",
+    ),
 )

@@ -31,7 +31,7 @@ def test_the_engine_knows_no_game_no_web_and_no_gradio():
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_game_sees_only_the_contract(game):
-    contract = ("alphazero.game", "alphazero.settings")
+    contract = ("alphazero.game", "alphazero.settings", "alphazero.train_settings")
     others = {"alphazero", "web", *GAMES} - {game}
     ours = {name for name in imports(PROJECT / game / "__init__.py") if name.split(".")[0] in others}
     assert ours, "a game uses the contract"

@@ -31,6 +31,7 @@ class Samples:
     cells: np.ndarray  # int8 [n, cells]
     to_move: np.ndarray  # int8 [n]
     last: np.ndarray  # int16 [n], -1 before the first move
+    ply: np.ndarray  # int16 [n], moves made before
     policy: np.ndarray  # float16 [n, actions], sums to about 1 over legal moves
     outcome: np.ndarray  # int8 [n], z: 1 won, 0 drawn, -1 lost
     search_value: np.ndarray  # float32 [n], q
@@ -60,7 +61,7 @@ class Samples:
         return {name: getattr(self, name)[chosen] for name in PER_SAMPLE}
 
 
-PER_SAMPLE = ("cells", "to_move", "last", "policy", "outcome", "search_value")
+PER_SAMPLE = ("cells", "to_move", "last", "ply", "policy", "outcome", "search_value")
 
 
 def column_types(game: Game) -> dict[str, tuple[Any, tuple[int, ...]]]:
@@ -69,6 +70,7 @@ def column_types(game: Game) -> dict[str, tuple[Any, tuple[int, ...]]]:
         "cells": (np.int8, (game.num_actions,)),
         "to_move": (np.int8, ()),
         "last": (np.int16, ()),
+        "ply": (np.int16, ()),
         "policy": (np.float16, (game.num_actions,)),
         "outcome": (np.int8, ()),
         "search_value": (np.float32, ()),
@@ -143,9 +145,7 @@ def _compile(game: Game) -> Any:
     return bind([_encode_batch], {"rules_encode": game.encode}, game.name)["encode_batch"]
 
 
-def encode_batch(
-    game: Game, columns: dict[str, np.ndarray], symmetry: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def encode_batch(game: Game, columns: dict[str, np.ndarray], symmetry: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(planes float32 [n, planes, rows, cols], policy float32 [n, actions]) under the given symmetries int [n]."""
     count = len(columns["outcome"])
     planes = np.zeros((count, game.network.planes, game.num_actions), np.float32)

@@ -13,7 +13,7 @@ import numpy as np
 
 from alphazero.evaluator import Evaluator
 from alphazero.forest import Forest, draw_noise
-from alphazero.game import EXTRA, LAST, TO_MOVE, UNDECIDED, Game, Position
+from alphazero.game import EXTRA, LAST, PLIES, TO_MOVE, UNDECIDED, Game, Position
 from alphazero.pool import LOSS, OPEN, WIN
 from alphazero.train_settings import TrainSettings
 from alphazero.training.samples import Samples
@@ -145,6 +145,7 @@ def _samples(game: _Game, winner: int) -> Samples:
         cells=states[:, :-EXTRA].astype(np.int8),
         to_move=to_move.astype(np.int8),
         last=states[:, LAST].astype(np.int16),
+        ply=states[:, PLIES].astype(np.int16),
         policy=np.stack(game.policies).astype(np.float16),
         outcome=(winner * to_move).astype(np.int8),
         search_value=np.array(game.values, np.float32),
@@ -152,5 +153,3 @@ def _samples(game: _Game, winner: int) -> Samples:
         plies=np.array([game.plies], np.int16),
         winner=np.array([winner], np.int8),
     )
-
-

@@ -1,0 +1,198 @@
+"""Workers as processes of this machine, and how work is handed out to any crew of workers.
+
+Processes are spawned, never forked (threads and forks do not mix). One that dies is replaced and its task given out
+again: its games in flight are all that is lost. None outlives the process that started it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, Protocol
+
+from alphazero.game import Game
+from alphazero.train_settings import TrainSettings
+from alphazero.training import TrainingError
+
+LOSSES_IN_A_ROW = 10  # workers lost without a single answer in between: something is wrong with the task
+
+
+class WorkerFailed(TrainingError):
+    """A worker's own error, its traceback in the message; or workers that die as soon as they start."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A method of Worker and its arguments; `label` is the caller's own."""
+
+    method: str
+    arguments: tuple[Any, ...]
+    label: Any = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a worker's task: its result, or None if the worker was lost."""
+
+    worker: int
+    result: Any
+    lost: bool = False
+
+
+class Crew(Protocol):
+    """Workers 0 to size - 1, each doing one task at a time."""
+
+    size: int
+
+    def share(self, thing: Any) -> Any:
+        """Something large that goes to several workers; what to put among a task's arguments in its place."""
+
+    def submit(self, worker: int, task: Task) -> None: ...
+
+    def collect(self) -> list[Answer]:
+        """Wait for at least one answer, or a second. A lost worker is replaced. WorkerFailed if a task went wrong."""
+
+    def close(self) -> None: ...
+
+
+def run_tasks(
+    crew: Crew, tasks: Iterator[Task], warn: Callable[[str], None], cancelled: threading.Event | None = None
+) -> Iterator[tuple[Task, Any]]:
+    """Hand tasks out to whoever is idle; tasks and results as they come in. A lost worker's task is given out again.
+
+    `tasks` is asked for the next one only when a worker is free. When it is exhausted, or the caller stops asking,
+    what is under way is waited for, so that the crew is idle afterwards.
+    """
+    again: deque[Task] = deque()
+    idle = list(range(crew.size - 1, -1, -1))
+    running: dict[int, Task] = {}
+    losses = 0
+
+    def hand_out() -> None:
+        while idle and not (cancelled and cancelled.is_set()):
+            task = again.popleft() if again else next(tasks, None)
+            if task is None:
+                return
+            worker = idle.pop()
+            crew.submit(worker, task)
+            running[worker] = task
+
+    try:
+        hand_out()
+        while running and not (cancelled and cancelled.is_set()):
+            for answer in crew.collect():
+                task = running.pop(answer.worker)
+                idle.append(answer.worker)
+                if answer.lost:
+                    losses += 1
+                    if losses > LOSSES_IN_A_ROW + crew.size:
+                        raise WorkerFailed(f"{losses} workers in a row were lost; see the log for what they said")
+                    warn(f"worker {answer.worker} was lost; another takes its place")
+                    again.append(task)
+                else:
+                    losses = 0
+                    yield task, answer.result
+                hand_out()
+    finally:
+        while running and not (cancelled and cancelled.is_set()):
+            for answer in crew.collect():
+                running.pop(answer.worker, None)
+
+
+class LocalCrew:
+    """Spawned processes, each with a pipe."""
+
+    def __init__(self, game: Game, settings: TrainSettings, size: int, seed: list[int]):
+        self.size = size
+        self._start = (game.name, vars(settings), seed)
+        self._context = multiprocessing.get_context("spawn")
+        self._births = 0
+        self._members: list[tuple[Any, Connection]] = [self._spawn(number) for number in range(size)]
+
+    def _spawn(self, number: int) -> tuple[Any, Connection]:
+        game, settings, seed = self._start
+        ours, theirs = self._context.Pipe()
+        # A replacement must not play its predecessor's games again, so every birth has a seed of its own.
+        arguments = (theirs, os.getpid(), game, settings, [*seed, self._births])
+        self._births += 1
+        process = self._context.Process(target=_serve, args=arguments, name=f"self-play {number}", daemon=True)
+        process.start()
+        theirs.close()
+        return process, ours
+
+    def share(self, thing: Any) -> Any:
+        return thing
+
+    def submit(self, worker: int, task: Task) -> None:
+        with contextlib.suppress(OSError):  # it has died; collect will find out
+            self._members[worker][1].send((task.method, task.arguments))
+
+    def collect(self) -> list[Answer]:
+        numbers = {connection: number for number, (_, connection) in enumerate(self._members)}
+        answers = []
+        for connection in wait(list(numbers), timeout=1.0):
+            assert isinstance(connection, Connection)
+            number = numbers[connection]
+            try:
+                failed, result = connection.recv()
+            except (EOFError, OSError):
+                self._members[number][0].join(5)
+                connection.close()
+                self._members[number] = self._spawn(number)
+                answers.append(Answer(number, None, lost=True))
+                continue
+            if failed:
+                raise WorkerFailed(f"a worker failed:\n{result}")
+            answers.append(Answer(number, result))
+        return answers
+
+    def pids(self) -> list[int]:
+        return [process.pid for process, _ in self._members]
+
+    def close(self) -> None:
+        for process, connection in self._members:
+            connection.close()
+            process.terminate()
+        for process, _ in self._members:
+            process.join(5)
+            if process.is_alive():
+                process.kill()
+
+
+def _serve(connection: Connection, parent: int, game: str, settings: dict[str, Any], seed: list[int]) -> None:
+    """A worker process: do what is asked, one thing at a time."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal's processes; the parent decides
+    threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
+    from alphazero.training.worker import Worker  # takes its seconds here, in the new process
+
+    worker = None
+    while True:
+        try:
+            method, arguments = connection.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            worker = worker or Worker(game, settings, seed)
+            answer = (False, getattr(worker, method)(*arguments))
+        except Exception:
+            answer = (True, traceback.format_exc())
+        try:
+            connection.send(answer)
+        except OSError:
+            return
+
+
+def _die_with(parent: int) -> None:
+    """A trainer that was killed can't say goodbye: look whether it is still there."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
