@@ -16,7 +16,7 @@ from typing import Any
 
 from alphazero.agents import BUILT_IN, Agent, make_agents, mix
 from alphazero.checkpoint import write_atomically
-from alphazero.elo import Sprt, Tally, Verdict
+from alphazero.elo import Record, Sprt, Tally, Verdict
 from alphazero.engine import Engine
 from alphazero.game import Game, get_game
 from alphazero.match import (
@@ -45,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PLAYER",
         help=f"two or more of: {kinds}, and what the game adds (a wrong one gets the list)",
     )
-    parser.add_argument("--pairs", type=int, help=f"openings to play, twice each (default {DEFAULT_PAIRS})")
+    parser.add_argument(
+        "--pairs", type=int, help=f"openings to play, twice each (default {DEFAULT_PAIRS}, or all of a file)"
+    )
     parser.add_argument(
         "--openings",
         default="sampled:4",
@@ -158,18 +160,19 @@ class Progress:
     def __init__(self, title: str, games: int):
         self._title = title
         self._games = games
-        self._done = 0
+        self._record = Record()
         self._live = sys.stderr.isatty()
         self._begin = self._shown = time.perf_counter()
 
     def show(self, record: GameRecord, tally: Tally) -> None:
-        self._done += 1
+        self._record.add(record.result)
         now = time.perf_counter()
         if now - self._shown < (LIVE_SECONDS if self._live else SPARSE_SECONDS):
             return
         self._shown = now
-        left = (now - self._begin) / self._done * (self._games - self._done)
-        text = f"{self._title}: {self._done} of {self._games} games, {_record(tally)}, about {_clock(left)} left"
+        done = self._record.games
+        left = (now - self._begin) / done * (self._games - done)
+        text = f"{self._title}: {done} of {self._games} games, {_record(self._record)}, about {_clock(left)} left"
         print(f"\r{text:<100}" if self._live else text, end="" if self._live else "\n", file=sys.stderr, flush=True)
 
     def end(self, result: MatchResult) -> None:
@@ -222,7 +225,7 @@ def describe_table(tournament: Tournament) -> str:
     return "\n".join(lines)
 
 
-def _record(tally: Any) -> str:
+def _record(tally: Tally | Record) -> str:
     return f"+{tally.wins} ={tally.draws} -{tally.losses}"
 
 
@@ -232,7 +235,8 @@ def _elo(tally: Tally) -> str:
         return "unknown"
     if elo is None:
         return f"at least {low:+.0f} (95 %)" if low is not None else f"at most {high:+.0f} (95 %)"
-    return f"{elo:+.0f}, 95 % from {low:+.0f} to {high:+.0f}; stronger by a chance of {100 * (tally.superiority() or 0):.1f} %"
+    chance = 100 * (tally.superiority() or 0)
+    return f"{elo:+.0f}, 95 % from {low:+.0f} to {high:+.0f}; the stronger one with a probability of {chance:.1f} %"
 
 
 def _verdict(verdict: Verdict, sprt: Sprt) -> str:

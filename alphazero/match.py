@@ -133,8 +133,11 @@ def play_match(
     check_whole("parallel", parallel, 1, 4096)
     at_once = [agent.at_once for agent in match.agents if agent.at_once is not None]
     parallel = min(parallel, 2 * len(openings), *at_once)
+    threads = available_cores() if threads is None else threads
+    if not any(agent.tree_nodes for agent in match.agents):  # nothing to batch: more at once only end later
+        parallel = min(parallel, 2 * threads)
     match.engine = make_engine(game, match.agents, parallel) if engine is None else engine
-    match.threads = ThreadPoolExecutor(available_cores() if threads is None else threads, "alphazero-match")
+    match.threads = ThreadPoolExecutor(threads, "alphazero-match")
     try:
         return asyncio.run(match.run(min(parallel, match.engine.limits.searches)))
     finally:

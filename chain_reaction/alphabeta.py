@@ -182,7 +182,7 @@ def _root_values(start, player, plies, depth, worth, values):
 
 @cache
 def _kernels() -> dict[str, Any]:
-    rules = {"rules_play": play, "rules_legal": legal}
+    rules: dict[str, Any] = {"rules_play": play, "rules_legal": legal}
     return bind([_evaluate, _sort_moves, _search, _root_values], rules, "chain_reaction")
 
 
