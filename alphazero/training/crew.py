@@ -23,6 +23,7 @@ from alphazero.game import Game
 from alphazero.train_settings import TrainSettings
 from alphazero.training import TrainingError
 
+PATIENCE = 60.0  # seconds without any worker before it is worth a word
 LOSSES_IN_A_ROW = 10  # workers lost without a single answer in between: something is wrong with the task
 
 
@@ -41,17 +42,21 @@ class Task:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a worker's task: its result, or None if the worker was lost."""
+    """News of a worker: the result of its task, that it was lost and its task with it, or that it has joined."""
 
     worker: int
-    result: Any
+    result: Any = None
     lost: bool = False
+    joined: bool = False
 
 
 class Crew(Protocol):
-    """Workers 0 to size - 1, each doing one task at a time."""
+    """Workers 0 to size - 1, each doing one task at a time. Not all need be there at all times."""
 
     size: int
+
+    def present(self) -> list[int]:
+        """Those that can be given a task."""
 
     def share(self, thing: Any) -> Any:
         """Something large that goes to several workers; what to put among a task's arguments in its place."""
@@ -59,7 +64,10 @@ class Crew(Protocol):
     def submit(self, worker: int, task: Task) -> None: ...
 
     def collect(self) -> list[Answer]:
-        """Wait for at least one answer, or a second. A lost worker is replaced. WorkerFailed if a task went wrong."""
+        """Wait for at least one answer, or a second. A lost worker is replaced. WorkerFailed if a task went wrong.
+
+        A worker lost while it had nothing to do is not worth an answer, only that another has joined.
+        """
 
     def close(self) -> None: ...
 
@@ -73,39 +81,58 @@ def run_tasks(
     what is under way is waited for, so that the crew is idle afterwards.
     """
     again: deque[Task] = deque()
-    idle = list(range(crew.size - 1, -1, -1))
+    idle = crew.present()[::-1]
     running: dict[int, Task] = {}
     losses = 0
+    waiting_since = time.monotonic()
 
-    def hand_out() -> None:
-        while idle and not (cancelled and cancelled.is_set()):
+    def hand_out() -> bool:
+        """Is there anything under way, or left to do?"""
+        while not (cancelled and cancelled.is_set()):
             task = again.popleft() if again else next(tasks, None)
             if task is None:
-                return
+                return bool(running)
+            if not idle:
+                again.appendleft(task)
+                return True
             worker = idle.pop()
             crew.submit(worker, task)
             running[worker] = task
+        return False
+
+    def take_in(answer: Answer) -> Task | None:
+        """Bring the books up to date; the task that has its result."""
+        nonlocal losses
+        if answer.joined:
+            idle.append(answer.worker)
+            return None
+        task = running.pop(answer.worker)
+        if not answer.lost:
+            losses = 0
+            idle.append(answer.worker)
+            return task
+        losses += 1
+        if losses > LOSSES_IN_A_ROW + crew.size:
+            raise WorkerFailed(f"{losses} workers were lost one after another; the tasks kill them, or the machine")
+        warn(f"worker {answer.worker} was lost; its task goes to another")
+        again.append(task)
+        return None
 
     try:
-        hand_out()
-        while running and not (cancelled and cancelled.is_set()):
+        while hand_out():
+            if running:
+                waiting_since = time.monotonic()
+            elif time.monotonic() - waiting_since > PATIENCE:
+                waiting_since = time.monotonic()
+                warn(f"no worker has been there for {PATIENCE:.0f} s; waiting for the cluster")
             for answer in crew.collect():
-                task = running.pop(answer.worker)
-                idle.append(answer.worker)
-                if answer.lost:
-                    losses += 1
-                    if losses > LOSSES_IN_A_ROW + crew.size:
-                        raise WorkerFailed(f"{losses} workers in a row were lost; see the log for what they said")
-                    warn(f"worker {answer.worker} was lost; another takes its place")
-                    again.append(task)
-                else:
-                    losses = 0
+                if (task := take_in(answer)) is not None:
                     yield task, answer.result
-                hand_out()
     finally:
         while running and not (cancelled and cancelled.is_set()):
             for answer in crew.collect():
-                running.pop(answer.worker, None)
+                if not answer.joined:
+                    running.pop(answer.worker, None)
 
 
 class LocalCrew:
@@ -116,6 +143,7 @@ class LocalCrew:
         self._start = (game.name, vars(settings), seed)
         self._context = multiprocessing.get_context("spawn")
         self._births = 0
+        self._busy: set[int] = set()
         self._members: list[tuple[Any, Connection]] = [self._spawn(number) for number in range(size)]
 
     def _spawn(self, number: int) -> tuple[Any, Connection]:
@@ -132,7 +160,11 @@ class LocalCrew:
     def share(self, thing: Any) -> Any:
         return thing
 
+    def present(self) -> list[int]:
+        return list(range(self.size))
+
     def submit(self, worker: int, task: Task) -> None:
+        self._busy.add(worker)
         with contextlib.suppress(OSError):  # it has died; collect will find out
             self._members[worker][1].send((task.method, task.arguments))
 
@@ -148,10 +180,13 @@ class LocalCrew:
                 self._members[number][0].join(5)
                 connection.close()
                 self._members[number] = self._spawn(number)
-                answers.append(Answer(number, None, lost=True))
+                if number in self._busy:
+                    self._busy.remove(number)
+                    answers += [Answer(number, lost=True), Answer(number, joined=True)]
                 continue
             if failed:
                 raise WorkerFailed(f"a worker failed:\n{result}")
+            self._busy.discard(number)
             answers.append(Answer(number, result))
         return answers
 
