@@ -9,8 +9,8 @@ Contestant, which plays that game alone and is closed after it; an external engi
     await contestant.close()
 
 A game adds its own kinds in a module `{game}/agents.py` with a dict AGENTS: how the kind is written -> factory. The
-factory gets the text behind the sign, "" if there is none, and returns an Agent or raises a ValueError of one
-sentence. Square brackets say that an argument may be missing:
+factory gets the text behind each sign, "" where there is none, and returns an Agent or raises a ValueError of one
+sentence. Square brackets say that an argument may be missing; a kind without arguments gets one empty text:
 
     AGENTS = {"greedy": greedy, "alphabeta[@DEPTH]": alphabeta, "gomocup:COMMAND": gomocup}
 
@@ -240,10 +240,10 @@ def _name(text: str) -> str:
 def _pattern(usage: str) -> str:
     """What is allowed, as a regular expression. What follows a colon may hold an @, as Hub ids and commands do."""
     pattern = usage.replace("[", "(?:").replace("]", ")?")
-    return re.sub(r":[A-Z]+", ":(.+?)", re.sub(r"@[A-Z]+", "@([^@]+)", pattern))
+    return re.sub(r":[A-Z]+", ":(.+?)", re.sub(r"@[A-Z]+", "@([^@:]+)", pattern))
 
 
-def _additions(game: Game) -> dict[str, Callable[[str], Agent]]:
+def _additions(game: Game) -> dict[str, Callable[..., Agent]]:
     module = f"{game.name}.agents"
     return importlib.import_module(module).AGENTS if importlib.util.find_spec(module) else {}
 
