@@ -5,6 +5,7 @@ from numba import njit
 
 from alphazero.game import UNDECIDED, Game, IllegalBoard, count_stones
 from alphazero.settings import Level, NetworkShape, SearchSettings
+from alphazero.train_settings import TrainSettings
 
 SIZE = 3
 CELLS = SIZE * SIZE
@@ -80,4 +81,22 @@ GAME = Game(
         "hard": Level(simulations=100),
         "master": Level(simulations=1000),
     },
+    # A minute on one core. Random openings reach every position, silly ones too; a search of 32 is nearly exact, so
+    # a match between two networks would be all draws and the gate stays open.
+    training=TrainSettings(
+        iterations=40,
+        simulations_end=32,
+        temperature_end=1.0,
+        opening_fraction=0.9,
+        opening_plies=7,
+        play_on=1.0,
+        window_start=10_000,
+        batch=256,
+        learning_rate=2e-3,
+        average=0.99,
+        gate="none",
+        gate_pairs=10,
+        gate_simulations=2,
+        anchors="random perfect",
+    ),
 )
