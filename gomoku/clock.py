@@ -9,7 +9,7 @@ from alphazero.settings import MAX_SECONDS, MAX_SIMULATIONS, Budget
 DEFAULT_SECONDS = 5.0  # a move, where neither the manager nor the command line says anything
 NO_LIMIT_MS = 1_000_000_000  # managers write "no limit" as this or as 2^31 - 1
 
-# Kept free of every limit, in seconds and as a part of it: answers came up to 26 ms after the planned time with eight
+# Kept free of every limit, in seconds and as a part of it: answers came up to 32 ms after the planned time with eight
 # other processes on two cores (benchmarks/gomocup_time.py; the figures are in docs/gomocup.md).
 MARGIN, MARGIN_PART, MARGIN_MOST = 0.04, 0.05, 0.25
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from queue import Queue
 
-from alphazero import Budget, IllegalMove, Player, Position, SearchResult, load_player
+from alphazero import Budget, CheckpointError, IllegalMove, Player, Position, SearchResult, load_player
 from alphazero.settings import short
 from gomoku import GAME, SIZE
 from gomoku.clock import Clock
@@ -107,7 +107,7 @@ class Brain:
         if self._player is None:
             try:
                 self._player = self._load()
-            except (ValueError, OSError) as error:
+            except (CheckpointError, ValueError, OSError) as error:
                 raise ProtocolError(f"the network can't be loaded: {error}") from None
         self._new_game(GAME.start())
         self._say("OK")
