@@ -85,9 +85,7 @@ class MatchResult:
 
     @property
     def distinct_games(self) -> int:
-        """How many games differ in their moves, symmetries of the board counted as equal."""
-        tables = self.game.symmetries.tolist()
-        return len({min(tuple(table[move] for move in g.moves) for table in tables) for g in self.games})
+        return count_distinct(self.game, [game.moves for game in self.games])
 
     @property
     def forfeits(self) -> list[GameRecord]:
@@ -96,13 +94,23 @@ class MatchResult:
     @property
     def warning(self) -> str | None:
         """Says so when many games were the same: they count as one piece of evidence, not as many."""
-        games, distinct = len(self.games), self.distinct_games
-        if games < 2 or distinct >= FEW_DISTINCT * games:
-            return None
-        return (
-            f"only {distinct} of {games} games are distinct, so the error bars are too narrow; "
-            "use more or longer sampled openings"
-        )
+        return too_alike(self.distinct_games, len(self.games))
+
+
+def count_distinct(game: Game, games: Sequence[Sequence[int]]) -> int:
+    """How many games differ in their moves, symmetries of the board counted as equal."""
+    tables = game.symmetries.tolist()
+    return len({min(tuple(table[move] for move in moves) for table in tables) for moves in games})
+
+
+def too_alike(distinct: int, games: int) -> str | None:
+    """A warning when many games were the same."""
+    if games < 2 or distinct >= FEW_DISTINCT * games:
+        return None
+    return (
+        f"only {distinct} of {games} games are distinct, so the error bars are too narrow; "
+        "use more or longer sampled openings"
+    )
 
 
 OnGame = Callable[[GameRecord, Tally], None]

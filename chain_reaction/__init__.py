@@ -131,7 +131,8 @@ GAME = Game(
         iterations=150,
         games=1500,
         simulations_end=128,
-        gate_openings=2,
+        opening_plies=8,
+        gate_openings=6,  # plies 3 and 4 are forced, so fewer would repeat themselves
         anchors="greedy rollout@300 alphabeta@4",
     ),
 )

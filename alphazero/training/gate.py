@@ -9,6 +9,7 @@ from typing import Any
 from alphazero.agents import mix
 from alphazero.elo import Sprt, Tally
 from alphazero.game import Game
+from alphazero.match import count_distinct, too_alike
 from alphazero.openings import Opening, sampled
 from alphazero.train_settings import TrainSettings
 from alphazero.training.crew import Crew, Task, run_tasks
@@ -91,16 +92,5 @@ def play_gate(
                     decided = sprt is not None and sprt.judge(tally).decision is not None
         on_pairs(len(counted), len(openings))
     promote, verdict = judge(settings, tally, sprt) if sequential else (False, "measured only")
-    distinct = _distinct(game, counted)
-    games = 2 * len(counted)
-    warning = None
-    if distinct < 0.75 * games:
-        warning = f"only {distinct} of {games} games are distinct; take longer openings (gate_openings)"
-    return Judgement(tally, promote, verdict, distinct, warning, cpu)
-
-
-def _distinct(game: Game, pairs: list[PairResult]) -> int:
-    """Games that differ in their moves, the board's symmetries counted as equal."""
-    tables = game.symmetries.tolist()
-    games = [moves for pair in pairs for moves in pair.moves]
-    return len({min(tuple(table[move] for move in moves) for table in tables) for moves in games})
+    distinct = count_distinct(game, [moves for pair in counted for moves in pair.moves])
+    return Judgement(tally, promote, verdict, distinct, too_alike(distinct, 2 * len(counted)), cpu)

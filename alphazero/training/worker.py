@@ -26,6 +26,7 @@ from alphazero.training.samples import Samples
 from alphazero.training.selfplay import SelfPlay
 
 MODELS_KEPT = 3
+PARALLEL = 64  # games of a match at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,7 @@ class Worker:
         self._selfplay: SelfPlay | None = None
         self._models: dict[str, Model] = {}
         self._evaluator: tuple[str, Evaluator] | None = None
-        self._engine: Engine | None = None
+        self._engine: tuple[int, Engine] | None = None  # and how large its trees may grow
 
     def play(self, network: Network, games: int, simulations: int) -> Played:
         """So many more finished games of self-play."""
@@ -85,14 +86,22 @@ class Worker:
         """Every opening twice, A against B; networks with so many simulations, or agents by name. And CPU seconds."""
         cpu = time.process_time()
         first, second = self._agent(a, simulations), self._agent(b, simulations)
-        if self._engine is None:
-            self._engine = make_engine(self._game, (first, second), 64)
-        result = play_match(self._game, first, second, openings, seed=seed, engine=self._engine, threads=1)
+        engine = self._engine_for(first, second)
+        result = play_match(self._game, first, second, openings, seed=seed, engine=engine, threads=1)
         pairs = [
             PairResult(one.result, two.result, (one.moves, two.moves))
             for one, two in zip(result.games[::2], result.games[1::2], strict=True)
         ]
         return pairs, time.process_time() - cpu
+
+    def _engine_for(self, *agents: Agent) -> Engine:
+        """The engine of this worker's matches, made anew when larger searches come up."""
+        nodes = max(agent.tree_nodes for agent in agents)
+        if self._engine is None or self._engine[0] < nodes:
+            if self._engine is not None:
+                self._engine[1].close()
+            self._engine = nodes, make_engine(self._game, agents, PARALLEL)
+        return self._engine[1]
 
     def _agent(self, side: Network | str, simulations: int) -> Agent:
         if isinstance(side, str):
