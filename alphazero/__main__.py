@@ -1,4 +1,4 @@
-"""The commands: `python -m alphazero COMMAND GAME ...`."""
+"""The commands: `python -m alphazero COMMAND GAME ...`; report alone takes a run in place of a game."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ COMMANDS = {
     "bench": "measure how close the search comes to the speed of the bare network",
     "export": "write a checkpoint as a folder ready for the Hugging Face Hub",
     "play": "play against the AI in this terminal",
+    "report": "draw a training run as one page of curves",
     "train": "train a network from nothing, or go on with it",
 }
 
@@ -26,7 +27,8 @@ def main(arguments: list[str] | None = None) -> int:
     for name, what in COMMANDS.items():
         module = importlib.import_module(f"alphazero.{name}")
         command = commands.add_parser(name, help=what, description=(module.__doc__ or "").partition("\n")[0])
-        command.add_argument("game", metavar="GAME", type=_game, help=f"one of: {', '.join(game_names())}")
+        if getattr(module, "TAKES_GAME", True):
+            command.add_argument("game", metavar="GAME", type=_game, help=f"one of: {', '.join(game_names())}")
         module.add_arguments(command)
         command.set_defaults(run=module.run)
     args = parser.parse_args(arguments)
