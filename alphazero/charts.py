@@ -24,7 +24,7 @@ from alphazero.axes import Axis, Point, Scale, bounds, rounded, step_between, ti
 
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 22, 36  # the same in every chart, so that axes below each other are in line
 TICK_ROOM = 48, 27  # pixels that a tick wants to itself, across and down
-DOT = 3.2
+DOT, CROWD = 3.2, 40  # the radius of a dot, until there are so many
 MUTED, INK = 0, 7  # colours beside the six: of what stands back, and of what goes over the others
 
 
@@ -199,15 +199,16 @@ def _curve(plot: _Plot, one: Series) -> list[str]:
             pixels = [*corners, pixels[-1]]
         parts.append(f'<path class="line {one.css}" d="{_path(pixels)}"/>')
     fill = " hollow" if one.hollow else ""
-    return parts + [f'<path class="dot {one.css}{fill}" d="{_dot(plot, point)}"/>' for point in dots]
+    radius = DOT if len(dots) <= CROWD else 0.7 * DOT
+    return parts + [f'<path class="dot {one.css}{fill}" d="{_dot(plot, point, radius)}"/>' for point in dots]
 
 
-def _dot(plot: _Plot, point: Point) -> str:
+def _dot(plot: _Plot, point: Point, r: float) -> str:
     """A disc; or a triangle, if one end of the error is open: the truth lies in the direction that it points to."""
     assert point.y is not None
-    x, y, r = plot.x(point.x), plot.y(point.y), DOT
+    x, y = plot.x(point.x), plot.y(point.y)
     if not point.is_open:
-        return f"M{_px(x - r)} {_px(y)}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z"
+        return f"M{_px(x - r)} {_px(y)}a{r:g} {r:g} 0 1 0 {2 * r:g} 0a{r:g} {r:g} 0 1 0 {-2 * r:g} 0Z"
     tip = -1.4 * r if point.high is None else 1.4 * r
     return f"M{_px(x)} {_px(y + tip)}L{_px(x + 1.3 * r)} {_px(y - tip / 1.6)}H{_px(x - 1.3 * r)}Z"
 

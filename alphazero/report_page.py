@@ -13,7 +13,7 @@ from typing import Any
 
 from alphazero import charts
 from alphazero.axes import number_text
-from alphazero.report_curves import POINTS, Line, card_html, error_of_sum, number, sections
+from alphazero.report_curves import MARKS, POINTS, Line, card_html, error_of_sum, number, sections
 from alphazero.report_run import Event, Run, split_log_line
 from alphazero.train_settings import TrainSettings
 from alphazero.training.progress import duration
@@ -144,7 +144,8 @@ def _times(event: Event) -> str:
 def _foot(lines: Sequence[Line]) -> str:
     group = -(-len(lines) // POINTS)
     thinned = (
-        f" {len(lines):,} iterations are drawn as means of up to {group} each; a band spans their lowest and highest."
+        f" {len(lines):,} iterations are drawn as means of up to {group} each, with a band from their lowest to their "
+        f"highest; of matches, {MARKS} of a kind."
         if group > 1
         else ""
     )
