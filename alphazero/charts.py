@@ -15,7 +15,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +25,7 @@ from alphazero.axes import Axis, Point, Scale, bounds, rounded, step_between, ti
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 22, 36  # the same in every chart, so that axes below each other are in line
 TICK_ROOM = 48, 27  # pixels that a tick wants to itself, across and down
 DOT, CROWD = 3.2, 40  # the radius of a dot, until there are so many
+EMPTY_HEIGHT = 80  # of a chart without a value
 MUTED, INK = 0, 7  # colours beside the six: of what stands back, and of what goes over the others
 
 
@@ -70,14 +71,13 @@ def line_chart(frame: Frame, series: Sequence[Series]) -> str:
     """The chart of these series as one <svg> element; without a single value it says so."""
     drawn = [one for one in series if any(point.y is not None for point in one.points)]
     if not drawn:
-        return _svg(frame, [_text(frame.width / 2, frame.height / 2, "nothing measured yet", "note middle")], {})
+        words = _text(frame.width / 2, EMPTY_HEIGHT / 2, "nothing measured yet", "note middle")
+        return _svg(replace(frame, height=EMPTY_HEIGHT), [words], {})
     xs = [point.x for one in drawn for point in one.points]
     plot = _plot(frame, xs, [end for one in drawn for point in one.points for end in point.ends])
     parts = _axes(plot)
     for one in drawn:
-        parts += _errors(plot, one)
-    for one in drawn:
-        parts += _curve(plot, one)
+        parts += _errors(plot, one) + _curve(plot, one)
     rows = ((point.x, one, point.y, point) for one in drawn for point in one.points if point.y is not None)
     return _svg(frame, parts, _read_out(plot, rows))
 
