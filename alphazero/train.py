@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from alphazero.game import PROJECT, Game, get_game
+from alphazero.player import checkpoint_for
 from alphazero.train_settings import TrainSettings
 
 RUNS = PROJECT / "runs"
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run", dest="folder", metavar="FOLDER", type=Path, help="folder of the run (default: runs/GAME)"
     )
     parser.add_argument("--config", type=Path, help="TOML file with settings; flags stand above it")
+    parser.add_argument("--start-from", metavar="FOLDER", help="begin with this checkpoint's network, not from nothing")
     parser.add_argument("--ray", metavar="ADDRESS|local", help="run self-play and matches on a Ray cluster")
     knobs = parser.add_argument_group("settings", "defaults are the game's own; a run that goes on keeps its settings")
     for knob in fields(TrainSettings):
@@ -42,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     game = get_game(args.game)
     folder = RunFolder(args.folder or RUNS / game.name, game)
     settings = folder.settings(read_settings(game, args, folder))
+    if args.start_from is not None and folder.state.best is None:
+        folder.start_from(checkpoint_for(game, args.start_from))
     state = folder.state
     if state.iteration >= settings.iterations:
         print(f"{folder.path}: all {settings.iterations} iterations are done; more with --iterations", file=sys.stderr)

@@ -68,6 +68,12 @@ class Learner:
         """The weights to play with."""
         return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self._average.items()}
 
+    def start_from(self, weights: dict[str, np.ndarray]) -> None:
+        """Begin with these weights instead of random ones."""
+        self.network.load_weights(weights)
+        self._average = {name: tensor.clone() for name, tensor in self._floats().items()}
+        self._stable = self._state()
+
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def learn(

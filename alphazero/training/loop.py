@@ -25,7 +25,7 @@ from alphazero.training.gate import Judgement, play_gate
 from alphazero.training.learner import Learner
 from alphazero.training.progress import Progress, duration
 from alphazero.training.replay import LearningData, Replay
-from alphazero.training.run_folder import RunFolder, clear_errors
+from alphazero.training.run_folder import RunError, RunFolder, clear_errors
 from alphazero.training.samples import Samples
 from alphazero.training.worker import Network, Played
 
@@ -41,25 +41,34 @@ class Trainer:
         self.data = LearningData(self.game, settings.window_mb, settings.held_out)
         self.learner = Learner(self.game, self.shape, settings)
         self.progress: Progress | None = None
+        self.best = self._load_best()
         if folder.state.learner is not None:
             self.learner.restore(folder.path / folder.state.learner)
-        self.best = self._load_best()
+        elif folder.state.best is not None:
+            self.learner.start_from(self.best.weights)
         self._load_window()
 
     def _load_best(self) -> Checkpoint:
         if self.folder.state.best is not None:
-            return load_checkpoint(self.folder.path / self.folder.state.best)
+            best = load_checkpoint(self.folder.path / self.folder.state.best)
+            if best.shape != self.shape:
+                raise RunError(
+                    f"{best.source} holds a network of {best.shape.channels} channels and {best.shape.blocks} blocks, "
+                    f"the settings ask for {self.shape.channels} and {self.shape.blocks}"
+                )
+            return best
         return Checkpoint.fresh(self.game, self.shape, self.settings.seed)
 
     def _load_window(self) -> None:
         """Read the shards that the window holds, as of the last whole iteration."""
         known = [shard for shard in self.replay.shards if shard.number < self.folder.state.first_shard]
+        limit = self.settings.window_at(self.folder.state.games)
         wanted, games = [], 0
         for shard in reversed(known):
-            if games >= self.settings.window_at(self.folder.state.games):
+            games += shard.games
+            if games > limit and wanted:
                 break
             wanted.append(shard)
-            games += shard.games
         for shard in reversed(wanted):
             samples = self.replay.read(shard)
             if samples is not None:
@@ -258,7 +267,7 @@ class Trainer:
         for shard in reversed(self.replay.shards):
             games += shard.games
             if games > self.settings.window_games:
-                self.replay.forget_before(shard.number)
+                self.replay.forget_before(shard.number + 1)
                 return
 
     def _report(self, line: dict[str, Any]) -> None:

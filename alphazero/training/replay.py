@@ -49,8 +49,8 @@ class Window:
         self.samples += count
 
     def keep(self, games: int) -> None:
-        """Let the oldest shards go while more than so many games are left without them."""
-        while self._shards and self.games - self._shards[0][0] >= games:
+        """Let the oldest shards go until no more than so many games are left; the latest shard always stays."""
+        while len(self._shards) > 1 and self.games > games:
             self._drop()
 
     def _drop(self) -> None:

@@ -129,14 +129,25 @@ class RunFolder:
         write(path, json.dumps(asdict(given), indent=2) + "\n")
         return given
 
+    def start_from(self, checkpoint: Checkpoint) -> None:
+        """Begin a new run with a network that has learnt already."""
+        if self.state.iteration or self.state.best:
+            raise RunError(f"the run in {self.path} has begun already; --start-from needs a new one (--run)")
+        elo = checkpoint.training.get("elo_over_untrained", 0.0)
+        self.state = replace(self.state, best=self.save_snapshot(0, checkpoint), elo=elo)
+        self._write_state()
+
     # -- committing ---------------------------------------------------------------------------------------------------
 
     def commit(self, metrics: dict[str, Any], **changes: Any) -> None:
         """Make an iteration last: its line of metrics, then the state that knows of it."""
         self._write_metrics([*self.metrics(), metrics])
         self.state = replace(self.state, iteration=self.state.iteration + 1, **changes)
-        write(self.path / "state.json", json.dumps(asdict(self.state), indent=2) + "\n")
+        self._write_state()
         self._forget_learners()
+
+    def _write_state(self) -> None:
+        write(self.path / "state.json", json.dumps(asdict(self.state), indent=2) + "\n")
 
     def _forget_learners(self) -> None:
         used = {self.state.learner, self.state.best_learner}
