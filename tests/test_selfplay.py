@@ -182,13 +182,6 @@ def test_a_damaged_shard_is_set_aside_and_the_rest_is_read(tmp_path, damage):
     assert replay.next_number == 4
 
 
-def test_a_write_cut_short_leaves_nothing_behind(tmp_path):
-    (tmp_path / ".00000001-5g-9s-0123456789abcdef.safetensors.x1y2").write_bytes(b"half")
-    replay = Replay(tmp_path, get_game("tictactoe"), print)
-    assert replay.shards == []
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_window_is_a_queue_of_whole_shards():
     game = get_game("tictactoe")
     window = Window(game, 1)

@@ -128,11 +128,12 @@ def run_tasks(
             for answer in crew.collect():
                 if (task := take_in(answer)) is not None:
                     yield task, answer.result
-    finally:
+    except GeneratorExit:  # the caller has heard enough
         while running and not (cancelled and cancelled.is_set()):
             for answer in crew.collect():
                 if not answer.joined:
                     running.pop(answer.worker, None)
+        raise
 
 
 class LocalCrew:

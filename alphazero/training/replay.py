@@ -83,8 +83,6 @@ class Replay:
         self.game = game
         self._warn = warn
         folder.mkdir(parents=True, exist_ok=True)
-        for leftover in folder.glob(".*"):  # of a write that was cut short
-            leftover.unlink()
         self.shards = sorted(filter(None, map(_info, folder.iterdir())), key=lambda shard: shard.number)
 
     @property

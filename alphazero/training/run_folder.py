@@ -97,7 +97,7 @@ class RunFolder:
 
     def _tidy(self) -> None:
         """Remove what a killed run left behind, and lines of metrics that its state does not know of."""
-        for leftover in [*self.path.glob(".*"), *self.path.glob("learner/.*"), *self.path.glob("*/*/.*")]:
+        for leftover in list(self.path.rglob(".*")):  # temporary files of writes that were cut short
             if leftover.is_file():
                 leftover.unlink()
         for snapshot in self.path.glob("snapshots/*"):
