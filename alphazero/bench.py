@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=8, help="turns that each measurement takes (default 8)")
     parser.add_argument("--slice", type=float, default=0.5, help="seconds a turn (default 0.5)")
     parser.add_argument("--backend", choices=BACKENDS, default="auto", help="what runs the network (default auto)")
+    parser.add_argument("--selfplay", action="store_true", help="measure self-play in two processes instead")
     parser.add_argument("--look-ahead", type=int, help="rows a lone search may fill (default: the engine's own)")
 
 
@@ -42,6 +43,11 @@ def run(args: argparse.Namespace) -> int:
     check_number("slice", args.slice, 0.01, 3600)
     budget = Budget(simulations=args.simulations)
     game = get_game(args.game)
+    if args.selfplay:
+        from alphazero.bench_selfplay import measure
+
+        print(json.dumps(measure(game, _checkpoint(game, args), 2, args.rounds, args.slice, _say)))
+        return 0
     model = Model.of(_checkpoint(game, args), backend=args.backend)
     evaluator = model.make_evaluator()
     limits = EngineLimits() if args.look_ahead is None else EngineLimits(look_ahead=args.look_ahead)

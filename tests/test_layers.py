@@ -77,9 +77,9 @@ def test_readme_front_matter_fits_the_requirements():
 
 
 def test_everything_is_pinned():
-    for name in ("requirements.txt", "requirements-dev.txt"):
+    for name in ("requirements.txt", "requirements-ray.txt", "requirements-dev.txt"):
         for line in (PROJECT / name).read_text().splitlines():
-            assert re.fullmatch(r"#.*|-r requirements\.txt|[a-z0-9-]+==[0-9.]+", line), line
+            assert re.fullmatch(r"#.*|-r requirements(-ray)?\.txt|[a-z0-9-]+==[0-9.]+", line), line
 
 
 def test_links_between_documents_lead_somewhere():

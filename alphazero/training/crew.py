@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from alphazero.game import Game
 from alphazero.train_settings import TrainSettings
 from alphazero.training import TrainingError
+from alphazero.training.worker import Worker
 
 PATIENCE = 60.0  # seconds without any worker before it is worth a word
 LOSSES_IN_A_ROW = 10  # workers lost without a single answer in between: something is wrong with the task
@@ -139,8 +140,11 @@ def run_tasks(
 class LocalCrew:
     """Spawned processes, each with a pipe."""
 
-    def __init__(self, game: Game, settings: TrainSettings, size: int, seed: list[int]):
+    def __init__(
+        self, game: Game, settings: TrainSettings, size: int, seed: list[int], kind: Callable[..., Any] = Worker
+    ):
         self.size = size
+        self._kind = kind
         self._start = (game.name, vars(settings), seed)
         self._context = multiprocessing.get_context("spawn")
         self._births = 0
@@ -151,7 +155,7 @@ class LocalCrew:
         game, settings, seed = self._start
         ours, theirs = self._context.Pipe()
         # A replacement must not play its predecessor's games again, so every birth has a seed of its own.
-        arguments = (theirs, os.getpid(), game, settings, [*seed, self._births])
+        arguments = (theirs, os.getpid(), self._kind, game, settings, [*seed, self._births])
         self._births += 1
         process = self._context.Process(target=_serve, args=arguments, name=f"self-play {number}", daemon=True)
         process.start()
@@ -204,12 +208,17 @@ class LocalCrew:
                 process.kill()
 
 
-def _serve(connection: Connection, parent: int, game: str, settings: dict[str, Any], seed: list[int]) -> None:
+def _serve(
+    connection: Connection,
+    parent: int,
+    kind: Callable[..., Any],
+    game: str,
+    settings: dict[str, Any],
+    seed: list[int],
+) -> None:
     """A worker process: do what is asked, one thing at a time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal's processes; the parent decides
     threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
-    from alphazero.training.worker import Worker  # takes its seconds here, in the new process
-
     worker = None
     while True:
         try:
@@ -217,7 +226,7 @@ def _serve(connection: Connection, parent: int, game: str, settings: dict[str, A
         except (EOFError, OSError):
             return
         try:
-            worker = worker or Worker(game, settings, seed)
+            worker = worker or kind(game, settings, seed)
             answer = (False, getattr(worker, method)(*arguments))
         except Exception:
             answer = (True, traceback.format_exc())

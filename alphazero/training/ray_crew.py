@@ -7,6 +7,7 @@ then the others do its share. The project's code travels with the job, so nodes 
 from __future__ import annotations
 
 import os
+import socket
 from typing import Any
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
@@ -105,9 +106,17 @@ def _connect(address: str, size: int) -> None:
         if address == "local":
             ray.init(num_cpus=size, include_dashboard=False, **options)
         else:
+            _knock(address)
             ray.init(address=address, **options)
-    except (ConnectionError, RuntimeError, ValueError, RayError) as error:
+    except (OSError, RuntimeError, ValueError, RayError) as error:
         raise WorkerFailed(
             f"no Ray cluster answers at {address!r} ({str(error).splitlines()[0]}); start one with `ray start --head` "
             "(docs/scale-out.md), or use --ray local"
         ) from None
+
+
+def _knock(address: str) -> None:
+    """Ray itself tries an address that nobody answers for minutes; see first whether there is anybody."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=10).close()

@@ -59,12 +59,19 @@ class SelfPlay:
                 self._begin(tree)
         finished: list[Samples] = []
         while len(finished) < games:
-            batch = self._forest.gather(self._active, self._one)
-            self.evaluations += len(batch)
-            done = self._forest.scatter(*(evaluator.evaluate(batch) if len(batch) else self._empty))
-            if done is not None:
-                finished += self._move(np.flatnonzero(done))
+            finished += self.step(evaluator)
         return finished
+
+    def step(self, evaluator: Evaluator) -> list[Samples]:
+        """One evaluation of every game in flight; the games that ended by it."""
+        batch = self._forest.gather(self._active, self._one)
+        self.evaluations += len(batch)
+        done = self._forest.scatter(*(evaluator.evaluate(batch) if len(batch) else self._empty))
+        return [] if done is None else self._move(np.flatnonzero(done))
+
+    def simulations_done(self) -> int:
+        """In all searches so far; more than evaluations, since trees that go on ask the network only once."""
+        return self._forest.total_simulations()
 
     def _begin(self, tree: int) -> None:
         """A new game in this tree, from the empty board or after some random moves."""

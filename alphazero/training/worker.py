@@ -73,9 +73,7 @@ class Worker:
         if self._selfplay is None:
             self._selfplay = SelfPlay(self._game, self._settings, self._seed)
         before = self._selfplay.evaluations
-        if self._evaluator is None or self._evaluator[0] != network.id:
-            self._evaluator = network.id, self._model(network).make_evaluator()
-        samples = Samples.join(self._selfplay.play(self._evaluator[1], games, simulations))
+        samples = Samples.join(self._selfplay.play(self._evaluator_of(network), games, simulations))
         return Played(
             samples, self._selfplay.evaluations - before, time.perf_counter() - begin, time.process_time() - cpu
         )
@@ -107,6 +105,11 @@ class Worker:
         if isinstance(side, str):
             return make_agent(self._game, side)
         return NetAgent(self._model(side), simulations=simulations)
+
+    def _evaluator_of(self, network: Network) -> Evaluator:
+        if self._evaluator is None or self._evaluator[0] != network.id:
+            self._evaluator = network.id, self._model(network).make_evaluator()
+        return self._evaluator[1]
 
     def _model(self, network: Network) -> Model:
         if network.id not in self._models:
