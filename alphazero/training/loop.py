@@ -24,7 +24,7 @@ from alphazero.training.crew import Crew, Task, run_tasks
 from alphazero.training.gate import Judgement, play_gate
 from alphazero.training.learner import Learner
 from alphazero.training.progress import Progress, duration
-from alphazero.training.replay import LearningData, Replay
+from alphazero.training.replay import LearningData, Replay, ShardInfo
 from alphazero.training.run_folder import RunError, RunFolder, clear_errors
 from alphazero.training.samples import Samples
 from alphazero.training.worker import Network, Played
@@ -63,7 +63,8 @@ class Trainer:
         """Read the shards that the window holds, as of the last whole iteration."""
         known = [shard for shard in self.replay.shards if shard.number < self.folder.state.first_shard]
         limit = self.settings.window_at(self.folder.state.games)
-        wanted, games = [], 0
+        wanted: list[ShardInfo] = []
+        games = 0
         for shard in reversed(known):
             games += shard.games
             if games > limit and wanted:
