@@ -235,7 +235,7 @@ def test_perfect_knows_the_value_of_the_game():
     assert best_moves(play_out(TICTACTOE, [0])) == [4]
 
 
-@pytest.mark.parametrize("opponent", ["random", "rollout@30", "perfect", "net@20"])
+@pytest.mark.parametrize("opponent", ["random", "rollout@30", "perfect"])
 def test_perfect_never_loses(opponent):
     perfect = make_agent(TICTACTOE, "perfect")
     result = play_match(TICTACTOE, perfect, make_agent(TICTACTOE, opponent), empty(60), seed=4)
