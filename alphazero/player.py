@@ -182,14 +182,19 @@ class Player:
 
     def evaluate(self, position: Position) -> tuple[np.ndarray, float]:
         """The bare network, no search: probabilities [actions] over the legal moves, and value_to_move."""
+        return _network_opinion(self._ask_network(position).result())
+
+    async def evaluate_async(self, position: Position) -> tuple[np.ndarray, float]:
+        """`evaluate` for asyncio."""
+        return _network_opinion(await self._ask_network(position))
+
+    def _ask_network(self, position: Position) -> Ticket:
         check_type("position", position, Position)
         if position.winner is not None:
             raise ValueError("the game is over; there is nothing to evaluate")
         # One simulation evaluates the root; its priors and value are what the network said.
-        root = self.engine.submit(
-            self.model, position, Budget(simulations=1), SearchSettings(solver=False), keep=False
-        ).result().root  # fmt: skip
-        return root.spread(root.priors), root.network_value
+        bare = SearchSettings(solver=False)
+        return self.engine.submit(self.model, position, Budget(simulations=1), bare, keep=False)
 
     def warm_up(self) -> None:
         """Load and compile now, so that the first search is not slower than the tenth."""
@@ -311,6 +316,10 @@ def _result(position: Position, outcome: Outcome, symmetry: int, temperature: fl
         outcome=outcome,
         symmetry=symmetry,
     )
+
+
+def _network_opinion(outcome: Outcome) -> tuple[np.ndarray, float]:
+    return outcome.root.spread(outcome.root.priors), outcome.root.network_value
 
 
 def _opinion(root: Root) -> np.ndarray:

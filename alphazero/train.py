@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--config", type=Path, help="TOML file with settings; flags stand above it")
     parser.add_argument("--start-from", metavar="FOLDER", help="begin with this checkpoint's network, not from nothing")
+    parser.add_argument("--at-most", metavar="N", type=int, help="stop after N more iterations; the plan stays")
     parser.add_argument("--ray", metavar="ADDRESS|local", help="run self-play and matches on a Ray cluster")
     knobs = parser.add_argument_group("settings", "defaults are the game's own; a run that goes on keeps its settings")
     for knob in fields(TrainSettings):
@@ -41,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
     from alphazero.training.loop import Trainer
     from alphazero.training.run_folder import RunFolder
 
+    if args.at_most is not None and args.at_most < 1:
+        raise ValueError(f"--at-most must be 1 or more, not {args.at_most}")
     game = get_game(args.game)
     folder = RunFolder(args.folder or RUNS / game.name, game)
     settings = folder.settings(read_settings(game, args, folder))
@@ -63,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         crew = LocalCrew(game, settings, settings.workers, seed)
     try:
-        Trainer(folder, settings, crew).run(settings.iterations)
+        Trainer(folder, settings, crew).run(min(settings.iterations, state.iteration + (args.at_most or 10**9)))
     except KeyboardInterrupt:
         folder.log("stopped by the user")
         print("\nstopped; the same command goes on from the last whole iteration and its games", file=sys.stderr)
