@@ -73,8 +73,8 @@ def _parse(raw: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise ApiError.bad("not_json", f"The body is not JSON: {error.msg} at {where}.") from None
-    except ValueError as error:  # NaN and Infinity, which JSON does not have, and numbers of thousands of digits
-        raise ApiError.bad("not_json", f"The body holds a number that can't be read: {error}") from None
+    except ValueError:  # NaN and Infinity, which JSON does not have, and numbers of thousands of digits
+        raise ApiError.bad("not_json", "The body holds NaN, Infinity or a number of too many digits.") from None
     if not isinstance(data, dict):
         raise ApiError.bad("not_an_object", 'The body must be a JSON object, such as {"board": [[0, 0, 0], ...]}.')
     return data
@@ -90,7 +90,7 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constants(name: str) -> None:
-    raise ValueError(f"{name} is not JSON.")
+    raise ValueError(name)
 
 
 def refuse_unknown(data: dict[str, Any], known: tuple[str, ...]) -> None:
