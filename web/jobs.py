@@ -140,14 +140,15 @@ class Jobs:
         with self._lock:
             job.seconds = time.monotonic() - job.started
             self._running = None
+            # The status last: whoever reads it may rely on the rest.
             if code == 0 and result is not None:
-                job.result, job.status, job.progress = result, "done", 1.0
-                job.message = f"iteration {job.iteration} is done"
+                job.result, job.progress, job.message = result, 1.0, f"iteration {job.iteration} is done"
+                job.status = "done"
             elif job.status == "cancelled":
                 job.message = "stopped with the server"
             else:
-                job.status = "failed"
                 job.message = _plain(said[-1]) if said else f"the training ended with code {code}"
+                job.status = "failed"
 
 
 def _nice() -> list[str]:

@@ -46,7 +46,7 @@ class Metrics:
         self._errors: Counter[str] = Counter()
         self._moves = 0
         self._recent: deque[tuple[float, float]] = deque(maxlen=RECENT_MOVES)  # (when, think time)
-        self._samples: deque[tuple[float, int, int]] = deque()  # (when, moves, evaluations), now and then
+        self._samples: deque[tuple[float, int, int, int]] = deque()  # (when, moves, evaluations, batches)
         self.registry = prometheus_client.CollectorRegistry()
         self._moves_total = prometheus_client.Counter(
             "azp_moves", "Moves that the AI has answered with", ["game"], registry=self.registry
@@ -96,25 +96,23 @@ class Metrics:
 
     def snapshot(self) -> dict[str, Any]:
         """What the monitoring page shows. Rates are over the last 10 s, percentiles over the latest 2000 moves (None
-        before the first), batch_size is the mean over the last 10 s of play of what one network call held."""
+        before the first), batch_size is the mean of what a network call of the last 10 s held (None without any)."""
         now = self._clock()
         self._sample(now)
-        games = self.engine_counters()
+        evaluated, called = self._network_calls()
         with self._lock:
-            then, moves, evaluations = self._samples[0]
-            span = max(now - then, 1e-9)
+            then, moves, evaluations, batches = self._samples[0]
+            span = max(now - then, 1.0)  # at the very start there is not much to divide by
             thinking = sorted(seconds for _, seconds in self._recent)
             counted, errors = self._moves, dict(self._errors)
-        evaluated = sum(counters["evaluations"] for counters in games.values())
-        batches = sum(counters["batches"] for counters in games.values())
         return {
             "moves": counted,
-            "moves_per_s": (counted - moves) / span if len(self._samples) > 1 else 0.0,
+            "moves_per_s": (counted - moves) / span,
             "evaluations": evaluated,
-            "evaluations_per_s": (evaluated - evaluations) / span if len(self._samples) > 1 else 0.0,
+            "evaluations_per_s": (evaluated - evaluations) / span,
             "think_p50": _percentile(thinking, 0.50),
             "think_p95": _percentile(thinking, 0.95),
-            "batch_size": evaluated / batches if batches else None,
+            "batch_size": (evaluated - evaluations) / (called - batches) if called > batches else None,
             "in_flight": sum(engine.searches_in_flight() for engine in self.engines()),
             "errors": errors,
             "rss_mb": memory_bytes() / 1e6,
@@ -135,6 +133,11 @@ class Metrics:
                     counters[name] += stats[name]
         return games
 
+    def _network_calls(self) -> tuple[int, int]:
+        """(evaluations, batches) of all games so far."""
+        games = self.engine_counters().values()
+        return sum(game["evaluations"] for game in games), sum(game["batches"] for game in games)
+
     def errors(self) -> dict[str, int]:
         with self._lock:
             return dict(self._errors)
@@ -150,9 +153,9 @@ class Metrics:
         with self._lock:
             if self._samples and now - self._samples[-1][0] < 0.5:
                 return
-        evaluations = sum(counters["evaluations"] for counters in self.engine_counters().values())
+        evaluations, batches = self._network_calls()
         with self._lock:
-            self._samples.append((now, self._moves, evaluations))
+            self._samples.append((now, self._moves, evaluations, batches))
             while len(self._samples) > 2 and self._samples[1][0] <= now - WINDOW:
                 self._samples.popleft()
 
