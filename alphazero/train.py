@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from alphazero.agents import make_agents
 from alphazero.game import PROJECT, Game, get_game
 from alphazero.player import checkpoint_for
 from alphazero.train_settings import TrainSettings
@@ -40,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     # Here and not above: `python -m alphazero --help` should not wait for torch.
     from alphazero.training.crew import Crew, LocalCrew
     from alphazero.training.loop import Trainer
+    from alphazero.training.replay import Replay
     from alphazero.training.run_folder import RunFolder
 
     if args.at_most is not None and args.at_most < 1:
@@ -48,7 +50,14 @@ def run(args: argparse.Namespace) -> int:
     folder = RunFolder(args.folder or RUNS / game.name, game)
     settings = folder.settings(read_settings(game, args, folder))
     if args.start_from is not None and folder.state.best is None:
-        folder.start_from(checkpoint_for(game, args.start_from))
+        start = checkpoint_for(game, args.start_from)
+        if start.shape != settings.network(game.network):
+            raise ValueError(
+                f"{args.start_from} has {start.shape.channels} channels and {start.shape.blocks} blocks; "
+                "ask for the same with --channels and --blocks"
+            )
+        folder.start_from(start)
+    make_agents(game, settings.anchors.split())  # a slip there should not wait for the first measurement
     state = folder.state
     if state.iteration >= settings.iterations:
         print(f"{folder.path}: all {settings.iterations} iterations are done; more with --iterations", file=sys.stderr)
@@ -57,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     folder.log(f"training {begins}: {vars(settings)}")
     print(f"{game.title}: training {begins} in {folder.path}; Ctrl-C stops, the same command goes on", file=sys.stderr)
     # Another start, other games: otherwise a resumed run would play again what it has played.
-    seed = [settings.seed, state.iteration, len(list(folder.path.glob("replay/*.safetensors")))]
+    seed = [settings.seed, state.iteration, Replay(folder.path / "replay", game, print, state.first_shard).next_number]
     crew: Crew
     if args.ray:
         from alphazero.training.ray_crew import RayCrew

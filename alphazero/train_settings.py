@@ -73,7 +73,7 @@ class TrainSettings(_Settings):
     device: str = _choice("cpu", ("cpu", "cuda"), "what learns")
 
     gate: str = _choice("sprt", GATES, "how a candidate becomes the best: sequential test, score, or always")
-    gate_pairs: int = _whole(100, 1, 100_000, "pairs of games a match has, at most")
+    gate_pairs: int = _whole(200, 1, 100_000, "pairs of games a match has, at most")
     gate_simulations: int = _whole(64, 1, MAX_SIMULATIONS, "simulations a move in matches (plain PUCT)")
     gate_openings: int = _whole(3, 0, 100, "random plies that a match's openings have")
     gate_score: float = _number(0.55, 0.5, 1.0, "score: what a candidate must reach, draws half")

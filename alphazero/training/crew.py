@@ -126,9 +126,10 @@ def run_tasks(
             elif time.monotonic() - waiting_since > PATIENCE:
                 waiting_since = time.monotonic()
                 warn(f"no worker has been there for {PATIENCE:.0f} s; waiting for the cluster")
-            for answer in crew.collect():
-                if (task := take_in(answer)) is not None:
-                    yield task, answer.result
+            # All of them into the books before the first is handed on: the caller may not come back for the others.
+            answers = crew.collect()
+            done = [(task, answer.result) for answer in answers if (task := take_in(answer)) is not None]
+            yield from done
     except GeneratorExit:  # the caller has heard enough
         while running and not (cancelled and cancelled.is_set()):
             for answer in crew.collect():
@@ -158,7 +159,12 @@ class LocalCrew:
         arguments = (theirs, os.getpid(), self._kind, game, settings, [*seed, self._births])
         self._births += 1
         process = self._context.Process(target=_serve, args=arguments, name=f"self-play {number}", daemon=True)
-        process.start()
+        # Ctrl-C reaches all processes of a terminal; a child deaf to it from birth has nothing to say about it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         return process, ours
 
@@ -217,7 +223,6 @@ def _serve(
     seed: list[int],
 ) -> None:
     """A worker process: do what is asked, one thing at a time."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal's processes; the parent decides
     threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
     worker = None
     while True:

@@ -37,7 +37,7 @@ class Trainer:
         self.settings = settings
         self.crew = crew
         self.shape = settings.network(self.game.network)
-        self.replay = Replay(folder.path / "replay", self.game, self._warn)
+        self.replay = Replay(folder.path / "replay", self.game, self._warn, folder.state.first_shard)
         self.data = LearningData(self.game, settings.window_mb, settings.held_out)
         self.learner = Learner(self.game, self.shape, settings)
         self.progress: Progress | None = None

@@ -78,16 +78,17 @@ class ShardInfo:
 class Replay:
     """The shard files of one run."""
 
-    def __init__(self, folder: Path, game: Game, warn: Callable[[str], None]):
+    def __init__(self, folder: Path, game: Game, warn: Callable[[str], None], first: int = 1):
         self.folder = folder
         self.game = game
         self._warn = warn
+        self._first = first  # numbers never go back below it, whatever shards were set aside
         folder.mkdir(parents=True, exist_ok=True)
         self.shards = sorted(filter(None, map(_info, folder.iterdir())), key=lambda shard: shard.number)
 
     @property
     def next_number(self) -> int:
-        return self.shards[-1].number + 1 if self.shards else 1
+        return max(self._first, self.shards[-1].number + 1 if self.shards else 1)
 
     def append(self, samples: Samples) -> ShardInfo:
         info = _info(write_shard(self.folder, self.next_number, samples))

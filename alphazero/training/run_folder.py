@@ -33,6 +33,8 @@ from alphazero.train_settings import TrainSettings
 from alphazero.training import TrainingError
 
 FORMAT = 1
+# What a run folder holds, names without their endings.
+OURS = {"settings", "state", "metrics", "log", "lock", "replay", "learner", "snapshots", "best", "report"}
 
 
 class RunError(TrainingError):
@@ -61,11 +63,32 @@ class RunFolder:
     def __init__(self, path: Path, game: Game):
         self.path = path
         self.game = game
+        self._check_ours()
         for name in ("replay", "learner", "snapshots"):
             (path / name).mkdir(parents=True, exist_ok=True)
         self._lock = self._take_lock()
         self.state = self._read_state()
+        self._check_whole()
         self._tidy()
+        self.show_best()  # a kill right after a commit may have come before it
+
+    def _check_ours(self) -> None:
+        """Never begin in, let alone tidy up, a folder that holds something else."""
+        if not self.path.exists() or (self.path / "state.json").exists() or (self.path / "settings.json").exists():
+            return
+        strange = sorted(
+            entry.name for entry in self.path.iterdir() if entry.name.lstrip(".").split(".")[0] not in OURS
+        )
+        if strange:
+            raise RunError(f"{self.path} is no run folder: it holds {strange[0]!r}; give an empty or new one (--run)")
+
+    def _check_whole(self) -> None:
+        """Without its state a run looks like a new one, and its snapshots like leftovers: better to stop."""
+        if (self.path / "state.json").exists():
+            return
+        later = [path for path in self.path.glob("snapshots/*") if path.name.isdigit() and int(path.name) > 1]
+        if later or len(self.metrics()) > 1:
+            raise RunError(f"{self.path} holds a run but no state.json; restore it, or begin another run (--run)")
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
@@ -97,8 +120,8 @@ class RunFolder:
 
     def _tidy(self) -> None:
         """Remove what a killed run left behind, and lines of metrics that its state does not know of."""
-        for leftover in list(self.path.rglob(".*")):  # temporary files of writes that were cut short
-            if leftover.is_file():
+        for pattern in (".*.json*.*", "replay/.*", "learner/.*", "best/.*", "snapshots/*/.*"):
+            for leftover in list(self.path.glob(pattern)):  # temporary files of writes that were cut short
                 leftover.unlink()
         for snapshot in self.path.glob("snapshots/*"):
             if snapshot.name.isdigit() and int(snapshot.name) > self.state.iteration:
@@ -136,6 +159,7 @@ class RunFolder:
         elo = checkpoint.training.get("elo_over_untrained", 0.0)
         self.state = replace(self.state, best=self.save_snapshot(0, checkpoint), elo=elo)
         self._write_state()
+        self.show_best()
 
     # -- committing ---------------------------------------------------------------------------------------------------
 

@@ -14,12 +14,12 @@ import numpy as np
 from alphazero.evaluator import Evaluator
 from alphazero.forest import Forest, draw_noise
 from alphazero.game import EXTRA, LAST, PLIES, TO_MOVE, UNDECIDED, Game, Position
-from alphazero.pool import LOSS, OPEN, WIN
+from alphazero.pool import LOSS, OPEN, WIN, node_bytes
 from alphazero.train_settings import TrainSettings
 from alphazero.training.samples import Samples
 from alphazero.training.targets import harvest, set_out
 
-TREE_MEMORY = 512 << 20  # address space; pages become real as trees grow
+TREE_MEMORY = 512 << 20  # at least; address space, pages become real as trees grow
 
 
 @dataclass(eq=False)
@@ -42,7 +42,9 @@ class SelfPlay:
         self._search = settings.search(game.search)
         self._rng = np.random.default_rng(seed)
         count = settings.parallel
-        self._forest = Forest(game, trees=count, memory_bytes=TREE_MEMORY, max_batch=count)
+        most = max(settings.simulations, settings.simulations_end) + 2
+        room = 2 * count * most * node_bytes(game.num_actions, game.state_size)
+        self._forest = Forest(game, trees=count, memory_bytes=max(TREE_MEMORY, room), max_batch=count)
         self._games: list[_Game | None] = [None] * count
         self._full = np.zeros(count, np.bool_)  # is this tree's search one to record?
         self._active = np.arange(count, dtype=np.int64)

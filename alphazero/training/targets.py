@@ -80,6 +80,7 @@ def set_out(pool, trees, limits, noise_fractions, noise):
     for i in range(trees.size):
         record = pool.trees[trees[i]]
         record.limit = limits[i]
+        record.out_of_memory = False
         record.noise_fraction = noise_fractions[i]
         pool.noise[trees[i], :] = noise[i]
         if record.noise_fraction > 0.0 and pool.nodes[record.root].status == READY:
