@@ -1,6 +1,7 @@
 """AlphaZero for small board games: rules, network, search, engine. The public API stands in __all__."""
 
 from alphazero.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from alphazero.curves import TrainingCurves, curves_script, curves_style, find_runs, training_curves
 from alphazero.engine import Engine, EngineFull, EngineLimits
 from alphazero.game import Game, IllegalBoard, IllegalMove, Position, UnknownGame, game_names, get_game
 from alphazero.player import Player, SearchResult, load_player
@@ -24,9 +25,14 @@ __all__ = [
     "Position",
     "SearchResult",
     "SearchSettings",
+    "TrainingCurves",
     "UnknownGame",
+    "curves_script",
+    "curves_style",
+    "find_runs",
     "game_names",
     "get_game",
     "load_checkpoint",
     "load_player",
+    "training_curves",
 ]

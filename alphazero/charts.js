@@ -7,9 +7,9 @@
   box.setAttribute("role", "status");
   document.body.append(box);
 
-  for (const chart of document.querySelectorAll("svg.chart")) {
+  const attach = (chart) => {
     const { top, foot, x: axis, series, rows } = JSON.parse(chart.dataset.readOut);
-    if (!rows) continue;
+    if (!rows) return;
     const marks = document.createElementNS(chart.namespaceURI, "g");
     let at = -1;
 
@@ -71,5 +71,10 @@
       event.preventDefault();
       show(to);
     });
-  }
+  };
+
+  // A page that puts in charts later says so by a "charts" event on the element that holds them.
+  const attachAll = (within) => { box.hidden = true; within.querySelectorAll("svg.chart").forEach(attach); };
+  attachAll(document);
+  document.addEventListener("charts", (event) => attachAll(event.target));
 })();
