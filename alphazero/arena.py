@@ -78,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("a match needs two players or more")
     if args.save is not None and not args.save.absolute().parent.is_dir():
         raise ValueError(f"there is no folder {args.save.absolute().parent} to save games in")
+    if args.save is not None and args.save.is_dir():
+        raise ValueError(f"{args.save} is a folder; give a file to save games in")
     sprt = Sprt(*args.sprt) if args.sprt else None
     openings = from_text(game, args.openings, args.pairs, args.seed)
     agents = make_agents(game, args.players)

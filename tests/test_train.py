@@ -410,6 +410,85 @@ def test_a_broken_state_is_a_sentence(tmp_path, text):
         RunFolder(tmp_path, GAME)
 
 
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
+    (tmp_path / ".bashrc").write_text("mine")
+    with pytest.raises(RunError, match="no run folder"):
+        RunFolder(tmp_path, GAME)
+    assert (tmp_path / ".bashrc").read_text() == "mine"
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "settings.json").write_text(json.dumps(asdict(tiny())))
+    (tmp_path / "run" / ".env").write_text("mine, too")
+    (tmp_path / "run" / "best").mkdir()
+    (tmp_path / "run" / "best" / ".model.safetensors.x1y2").write_text("a write cut short")
+    RunFolder(tmp_path / "run", GAME)
+    assert (tmp_path / "run" / ".env").exists()
+    assert not any((tmp_path / "run" / "best").iterdir())
+
+
+def test_a_run_that_has_lost_its_state_is_not_taken_for_a_new_one(tmp_path):
+    trainer = make_trainer(tmp_path, gate="none")
+    for _ in range(3):
+        trainer.iterate()
+    trainer.folder.close()
+    (tmp_path / "state.json").unlink()
+    with pytest.raises(RunError, match=r"no state\.json"):
+        RunFolder(tmp_path, GAME)
+    assert (tmp_path / "snapshots" / "000003" / "model.safetensors").exists()
+
+
+def test_best_is_brought_up_to_date_at_the_next_start(tmp_path):
+    trainer = make_trainer(tmp_path, gate="none")
+    trainer.iterate()
+    trainer.iterate()
+    trainer.folder.close()
+    shown = tmp_path / "best" / "model.safetensors"
+    latest = shown.read_bytes()
+    shown.write_bytes(b"as it was before")
+    RunFolder(tmp_path, GAME)
+    assert shown.read_bytes() == latest
+
+
+def test_a_caller_that_stops_at_the_first_of_two_answers_is_not_kept_waiting():
+    from alphazero.training.crew import Answer
+
+    class Twins(InlineCrew):
+        size = 2
+
+        def __init__(self):
+            self.asked = 0
+
+        def present(self):
+            return [0, 1]
+
+        def submit(self, worker, task):
+            self.asked += 1
+
+        def collect(self):
+            assert self.asked == 2, "nothing is under way any more"
+            self.asked = 0
+            return [Answer(0, "one"), Answer(1, "two")]
+
+    results = run_tasks(Twins(), iter([Task("play", ()), Task("play", ())]), print)
+    assert next(results)[1] == "one"
+    results.close()
+
+
+def test_a_wrong_anchor_is_told_at_the_start(tmp_path):
+    result = train(tmp_path, anchors="nonsense")
+    assert result.returncode == 2
+    assert "nonsense" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_shard_numbers_never_go_back(tmp_path):
+    trainer = make_trainer(tmp_path)
+    trainer.iterate()
+    first = trainer.folder.state.first_shard
+    trainer.replay.shards[-1].path.write_bytes(b"rubbish")
+    trainer.folder.close()
+    assert make_trainer(tmp_path).replay.next_number == first
+
+
 def test_another_size_of_network_needs_another_run(tmp_path):
     trainer = make_trainer(tmp_path)
     trainer.iterate()
