@@ -20,12 +20,12 @@ log = logging.getLogger("alphazero.web")
 Message = MutableMapping[str, Any]
 
 
-def guard(rest: FastAPI, games: list[str], limiter: Limiter, metrics: Metrics, trust_proxy: bool) -> None:
+def guard(rest: FastAPI, games: list[str], limiter: Limiter, metrics: Metrics) -> None:
     """Put this application under guard; `games` are those it has."""
     handlers = Handlers(games, metrics)
     rest.add_exception_handler(ApiError, handlers.api_error)
     rest.add_exception_handler(HTTPException, handlers.http_error)
-    rest.add_middleware(Guard, limiter=limiter, metrics=metrics, trust_proxy=trust_proxy)
+    rest.add_middleware(Guard, limiter=limiter, metrics=metrics)
 
 
 class Handlers:
@@ -61,11 +61,10 @@ class Handlers:
 class Guard:
     """Around everything: counts requests by client, and whatever goes wrong is logged here and answered politely."""
 
-    def __init__(self, app: Any, limiter: Limiter, metrics: Metrics, trust_proxy: bool):
+    def __init__(self, app: Any, limiter: Limiter, metrics: Metrics):
         self._app = app
         self._limiter = limiter
         self._metrics = metrics
-        self._trust_proxy = trust_proxy
 
     async def __call__(self, scope: Message, receive: Any, send: Callable[[Message], Awaitable[None]]) -> None:
         if scope["type"] != "http":
@@ -79,7 +78,7 @@ class Guard:
             await send(message)
 
         try:
-            self._limiter.request(client_address(scope, self._trust_proxy))
+            self._limiter.request(client_address(scope))
             await self._app(scope, receive, watched)
         except Refused as refused:
             await self._answer(ApiError.refused(refused), scope, receive, send)

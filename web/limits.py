@@ -16,6 +16,7 @@ is what forty players do, and less than all: the engine steps every search in tu
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import threading
 import time
@@ -135,14 +136,14 @@ class Limiter:
             del self._clients[quiet]
 
 
-def client_address(scope: MutableMapping[str, Any], trust_proxy: bool = False) -> str:
-    """Who asks, from an ASGI scope. Behind a proxy of our own (`trust_proxy`) the last name in X-Forwarded-For, which
-    is the one that the proxy itself wrote; without one that header is anybody's and is not looked at."""
-    if trust_proxy:
-        headers = [value for name, value in scope.get("headers", ()) if name == b"x-forwarded-for"]
-        if headers:
-            last = headers[-1].decode("latin-1").rpartition(",")[2].strip()
-            if last:
-                return last[:64]
-    client = scope.get("client")
-    return str(client[0]) if client else "unknown"
+def client_address(scope: MutableMapping[str, Any]) -> str:
+    """Who asks, from an ASGI scope. Whether to believe X-Forwarded-For is for uvicorn to know (FORWARDED_ALLOW_IPS);
+    by then it has put the right one here. Of an IPv6 address the first half: the rest is the client's to choose."""
+    host = str(scope["client"][0]) if scope.get("client") else "unknown"
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host[:64]
+    if address.version == 6 and address.ipv4_mapped is None:
+        return str(ipaddress.IPv6Address(int(address) >> 64 << 64))
+    return host

@@ -30,7 +30,8 @@ from web.metrics import CONTENT_TYPE, METRICS, Metrics, checkpoint_facts
 T = TypeVar("T")
 
 ABOUT = """Play board games with a small AlphaZero. Cells are numbered row by row from 0 at the top left; players are 1
-(who begins) and -1. Errors are `{"error": {"code", "message", "field"}}`; fields that are not known are refused.
+(who begins) and -1. Errors are `{"error": {"code", "message", "field"}}`; fields that are not known are refused,
+a path or game that is not here is a 404, a wrong method a 405.
 docs/api.md has examples for curl and Python, all errors and all limits."""
 
 
@@ -40,13 +41,11 @@ class RestOptions:
 
     limiter: shared with the page; its `limits` are the API's.
     ready: whether all games are compiled, for `health`.
-    trust_proxy: take the client's address from X-Forwarded-For (only behind a proxy of our own).
     """
 
     limiter: Limiter = field(default_factory=Limiter)
     metrics: Metrics = METRICS
     ready: Callable[[], bool] = lambda: True
-    trust_proxy: bool = False
     training_token: str | None = None
     runs: Path = Path("runs")
 
@@ -66,7 +65,7 @@ def make_rest(players: dict[str, Player], options: RestOptions | None = None) ->
         redirect_slashes=False,
     )
     rest.state.jobs = Jobs(options.runs, keep=options.limiter.limits.jobs)
-    guard(rest, list(players), options.limiter, options.metrics, options.trust_proxy)
+    guard(rest, list(players), options.limiter, options.metrics)
     _Calls(players, options, rest.state.jobs).add_to(rest)
     return rest
 
@@ -129,11 +128,12 @@ class _Calls:
             return await self.train(game, request, given.credentials if given else "")
 
         for call, endpoint, summary, status, model, errors, extra in (
-            ("move", move, "Think and answer with a move", 200, schemas.MoveAnswer, (400, 413),
+            ("move", move, "Think and answer with a move", 200, schemas.MoveAnswer, (400, 408, 413),
              schemas.move_body(game, self.limits)),
-            ("evaluate", evaluate, "The bare network's opinion", 200, schemas.EvaluateAnswer, (400, 413),
+            ("evaluate", evaluate, "The bare network's opinion", 200, schemas.EvaluateAnswer, (400, 408, 413),
              schemas.evaluate_body(game)),
-            ("train", train, "One training iteration, as a job", 202, schemas.JobAnswer, (400, 401, 403, 409, 413), {}),
+            ("train", train, "One training iteration, as a job", 202, schemas.JobAnswer, (400, 401, 403, 408, 409, 413),
+             {}),
         ):  # fmt: skip
             rest.add_api_route(
                 f"/{name}/{call}",
@@ -177,7 +177,7 @@ class _Calls:
     async def _search(self, request: Request, search: Callable[[], Awaitable[T]]) -> T:
         """Run it in one of the client's places, and only for as long as somebody waits for the answer."""
         try:
-            with self.limiter.search(client_address(request.scope, self.options.trust_proxy)):
+            with self.limiter.search(client_address(request.scope)):
                 return await _unless_gone(request, search())
         except Refused as error:
             raise ApiError.refused(error) from None

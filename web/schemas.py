@@ -101,6 +101,7 @@ ERRORS = {
     401: "The token is missing or wrong.",
     403: "Training is off on this server.",
     404: "There is no such game, job or path.",
+    408: "The body takes too long to arrive.",
     409: "A training job is running already.",
     413: "The body is too large.",
     429: "Too many requests from this address; Retry-After says when to come back.",
