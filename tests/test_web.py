@@ -39,7 +39,7 @@ def test_answers(name):
     assert "0" in shown["illegal"]
     replied = ask(player, {"moves": [0], "ask": "reply", "level": "easy"})
     assert len(replied["moves"]) == 2
-    assert replied["thought"]["simulations"] == player.game.levels["easy"].simulations
+    assert 1 <= replied["thought"]["simulations"] <= player.game.levels["easy"].simulations  # fewer if proven
     hinted = ask(player, {"moves": [0], "ask": "hint"})
     assert hinted["moves"] == [0]
     assert hinted["hint"] in player.game.start().play(0).legal_moves()
