@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     # Here and not above: `python -m alphazero --help` should not wait for torch.
     from alphazero.training.crew import Crew, LocalCrew
+    from alphazero.training.interrupt import interrupts_at_safe_points
     from alphazero.training.loop import Trainer
     from alphazero.training.replay import Replay
     from alphazero.training.run_folder import RunFolder
@@ -75,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         crew = LocalCrew(game, settings, settings.workers, seed)
     try:
-        Trainer(folder, settings, crew).run(min(settings.iterations, state.iteration + (args.at_most or 10**9)))
+        with interrupts_at_safe_points():
+            Trainer(folder, settings, crew).run(min(settings.iterations, state.iteration + (args.at_most or 10**9)))
     except KeyboardInterrupt:
         folder.log("stopped by the user")
         print("\nstopped; the same command goes on from the last whole iteration and its games", file=sys.stderr)

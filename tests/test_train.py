@@ -21,6 +21,7 @@ from alphazero.game import PROJECT
 from alphazero.train import add_arguments, read_settings
 from alphazero.training.crew import LocalCrew, Task, WorkerFailed, run_tasks
 from alphazero.training.gate import judge
+from alphazero.training.interrupt import interrupts_at_safe_points, safe_point
 from alphazero.training.loop import Trainer
 from alphazero.training.run_folder import RunError, RunFolder, State
 
@@ -542,10 +543,31 @@ def test_one_worker_and_a_seed_give_the_same_weights_twice(tmp_path):
     assert one != three
 
 
+def test_ctrl_c_waits_for_a_safe_point_and_a_second_one_does_not():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with interrupts_at_safe_points():
+            safe_point()
+            signal.raise_signal(signal.SIGINT)  # as inside a callback of compiled code, where raising would be lost
+            with pytest.raises(KeyboardInterrupt):
+                safe_point()
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.slow
 def test_ctrl_c_ends_cleanly_and_leaves_nobody_behind(tmp_path):
     process = subprocess.Popen(
-        train_command(tmp_path, iterations=10_000, gate="none"), cwd=PROJECT, stderr=subprocess.PIPE, text=True
+        train_command(tmp_path, iterations=10_000, gate="none"),
+        cwd=PROJECT,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell starts what runs in its background with Ctrl-C ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     wait_for(lambda: (tmp_path / "metrics.jsonl").exists(), process)
     children = [int(pid) for pid in _children(process.pid)]

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from alphazero.game import Game
 from alphazero.train_settings import TrainSettings
 from alphazero.training import TrainingError
+from alphazero.training.interrupt import safe_point
 from alphazero.training.worker import Worker
 
 PATIENCE = 60.0  # seconds without any worker before it is worth a word
@@ -128,6 +129,7 @@ def run_tasks(
                 warn(f"no worker has been there for {PATIENCE:.0f} s; waiting for the cluster")
             # All of them into the books before the first is handed on: the caller may not come back for the others.
             answers = crew.collect()
+            safe_point()
             done = [(task, answer.result) for answer in answers if (task := take_in(answer)) is not None]
             yield from done
     except GeneratorExit:  # the caller has heard enough

@@ -22,6 +22,7 @@ from alphazero.game import Game
 from alphazero.train_settings import TrainSettings
 from alphazero.training.crew import Crew, Task, run_tasks
 from alphazero.training.gate import Judgement, play_gate
+from alphazero.training.interrupt import safe_point
 from alphazero.training.learner import Learner
 from alphazero.training.progress import Progress, duration
 from alphazero.training.replay import LearningData, Replay, ShardInfo
@@ -167,12 +168,17 @@ class Trainer:
         rng = np.random.default_rng([settings.seed, number, 1])
         progress = self.progress
         assert progress is not None
+
+        def on_step(done: int) -> None:
+            safe_point()
+            progress.update("learn", done, steps)
+
         return self.learner.learn(
             lambda: window.take(rng.integers(window.samples, size=settings.batch)),
             steps,
             settings.learning_rate_at(number),
             rng,
-            on_step=lambda done: progress.update("learn", done, steps),
+            on_step=on_step,
             warn=self._warn,
         )
 
@@ -355,6 +361,7 @@ class Collector(threading.Thread):
         # In short waits, so that Ctrl-C is heard.
         while self.is_alive():
             super().join(0.1)
+            safe_point()
         if self._error is not None:
             raise self._error
 
