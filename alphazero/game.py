@@ -70,6 +70,10 @@ class Game:
         "is taken; play an empty cell." if cells[action] else "may not be played now."
     )
     players: dict[int, str] = field(default_factory=lambda: {1: "First", -1: "Second"})  # what a person calls them
+    # For whoever draws the board, both optional. waves(cells, player, action, plies) -> the boards between a move and
+    # its result, each with the cells that burst next; winning_cells(cells, winner) -> what to mark when it is over.
+    waves: Callable[[np.ndarray, int, int, int], list[tuple[np.ndarray, list[int]]]] = lambda *move: []
+    winning_cells: Callable[[np.ndarray, int], list[int]] = lambda cells, winner: []
     search: SearchSettings = field(default_factory=SearchSettings)
     levels: dict[str, Level] = field(default_factory=lambda: dict(DEFAULT_LEVELS))
     training: TrainSettings = field(default_factory=TrainSettings)

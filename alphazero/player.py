@@ -108,7 +108,10 @@ class Player:
     def _strength(
         self, level: str | None, simulations: int | None, seconds: float | None, temperature: float | None
     ) -> Level:
-        """Level, budget and temperature as one; a budget given by hand takes the place of the level's."""
+        """Level, budget and temperature as one; what is given by hand takes the place of the level's.
+
+        A temperature takes the place of the level's slips, too: 0 plays the best move.
+        """
         if level is None and (simulations is not None or seconds is not None):
             chosen = Level(simulations=1)
         else:
@@ -117,7 +120,7 @@ class Player:
             simulations, seconds = chosen.simulations, chosen.seconds
         budget = Budget(simulations, seconds)
         if temperature is None:
-            temperature = chosen.temperature
+            return Level(budget.simulations, chosen.temperature, budget.seconds, chosen.slips)
         return Level(budget.simulations, temperature, budget.seconds)
 
     def search(self, position: Position, **options: Any) -> SearchResult:
@@ -173,10 +176,10 @@ class Player:
         )
         # The position takes part in the seed, or a player would roll the same number at every move of a game.
         rng = np.random.default_rng([seed, zlib.crc32(turned.state.tobytes())])
-        draw = float(rng.random())
+        draw, slip = float(rng.random()), float(rng.random())
 
         def finish(outcome: Outcome) -> SearchResult:
-            return _result(position, outcome, symmetry, strength.temperature, draw)
+            return _result(position, outcome, symmetry, strength, draw, slip)
 
         return Thinking(ticket, finish)
 
@@ -283,7 +286,9 @@ def _check_seed(seed: int | None) -> int | None:
     return int(seed)
 
 
-def _result(position: Position, outcome: Outcome, symmetry: int, temperature: float, draw: float) -> SearchResult:
+def _result(
+    position: Position, outcome: Outcome, symmetry: int, strength: Level, draw: float, slip: float
+) -> SearchResult:
     """The outcome of a search in its agreed orientation, seen from the caller's again."""
     root = outcome.root
     probs = _opinion(root)
@@ -293,7 +298,10 @@ def _result(position: Position, outcome: Outcome, symmetry: int, temperature: fl
     def back(values: np.ndarray, fill: float = 0.0) -> np.ndarray:
         return root.spread(values, fill)[table]  # what stands at table[cell] over there belongs to `cell` here
 
-    pick = root.best if temperature == 0 else _sample(probs, temperature, draw)
+    if slip < strength.slips:
+        pick = int(draw * len(root.actions))
+    else:
+        pick = root.best if strength.temperature == 0 else _sample(probs, strength.temperature, draw)
     return SearchResult(
         action=int(undo[root.actions[pick]]),
         probs=back(probs),

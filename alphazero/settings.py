@@ -124,20 +124,25 @@ class Budget:
 
 @dataclass(frozen=True)
 class Level(_Settings):
-    """A strength a person can choose: how long it thinks and how loosely it picks among what it found."""
+    """A strength a person can choose: how long it thinks and how loosely it picks among what it found.
+
+    slips: the share of its moves that are any legal move, as a learner overlooks things.
+    """
 
     simulations: int | None
     temperature: float = 0.0
     seconds: float | None = None
+    slips: float = 0.0
 
     def __post_init__(self) -> None:
         Budget(self.simulations, self.seconds)
         check_number("temperature", self.temperature, 0.0, MAX_TEMPERATURE)
+        check_number("slips", self.slips, 0.0, 1.0)
 
 
 DEFAULT_LEVELS = {
-    "beginner": Level(simulations=4, temperature=1.5),
-    "easy": Level(simulations=16, temperature=0.7),
+    "beginner": Level(simulations=4, temperature=1.5, slips=0.65),
+    "easy": Level(simulations=16, temperature=0.7, slips=0.2),
     "medium": Level(simulations=100, temperature=0.2),
     "hard": Level(simulations=400),
     "master": Level(simulations=6400, seconds=3.0),

@@ -112,6 +112,16 @@ def explain_illegal(cells: np.ndarray, player: int, action: int) -> str:
     return "is taken; your first move goes to an empty cell."
 
 
+def waves(cells: np.ndarray, player: int, action: int, plies: int) -> list[tuple[np.ndarray, list[int]]]:
+    """The boards that a move goes through, each with the cells that explode next; none if nothing explodes."""
+    cells, found = cells.copy(), []
+    cells[action] += player if plies >= 2 else FIRST_ATOMS * player
+    while (ripe := np.flatnonzero(np.abs(cells) >= CRITICAL)).size:
+        found.append((cells.copy(), ripe.tolist()))
+        explode(cells, player)
+    return found
+
+
 GAME = Game(
     name="chain_reaction",
     title="Chain Reaction",
@@ -125,6 +135,7 @@ GAME = Game(
     encode=encode,
     check_board=check_board,
     explain_illegal=explain_illegal,
+    waves=waves,
     network=NetworkShape(planes=2, channels=64, blocks=4),
     search=SearchSettings(c_puct=1.0, noise_alpha=1.0),
     training=TrainSettings(

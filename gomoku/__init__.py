@@ -78,6 +78,10 @@ def _undoes_win(cells: np.ndarray, last: int, in_five: list[int]) -> bool:
     return not any(makes_five(before, int(before[cell]), cell) for cell in in_five if cell != last)
 
 
+def winning_cells(cells: np.ndarray, winner: int) -> list[int]:
+    return [int(cell) for cell in np.flatnonzero(cells == winner) if makes_five(cells, winner, int(cell))]
+
+
 GAME = Game(
     name="gomoku",
     title="Gomoku",
@@ -90,11 +94,12 @@ GAME = Game(
     legal=legal,
     encode=encode,
     check_board=check_board,
+    winning_cells=winning_cells,
     network=NetworkShape(planes=4, channels=64, blocks=5),
     search=SearchSettings(c_puct=1.5, noise_alpha=0.15),
     levels={
-        "beginner": Level(simulations=8, temperature=1.5),
-        "easy": Level(simulations=32, temperature=0.7),
+        "beginner": Level(simulations=8, temperature=1.5, slips=0.5),
+        "easy": Level(simulations=32, temperature=0.7, slips=0.15),
         "medium": Level(simulations=200, temperature=0.2),
         "hard": Level(simulations=800),
         "master": Level(simulations=12_800, seconds=3.0),

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import alphazero
 from alphazero import LEVELS, Checkpoint, Engine, SearchSettings, get_game, load_player
 from alphazero.model import Model
 from alphazero.player import Player
+from alphazero.settings import Level
 from tests.helpers import FixedEvaluator, fixed_model, random_position
 from tests.test_network import lively_weights
 
@@ -156,6 +158,21 @@ def test_levels_set_budget_and_temperature():
     assert player.search(player.game.start(), level="hard", simulations=10).simulations == 10
     counts = [player.game.levels[level].simulations for level in LEVELS]
     assert counts == sorted(counts)
+
+
+def test_a_level_that_slips_plays_anything_now_and_then():
+    game = get_game("tictactoe")
+    winning = game.from_board([[1, 1, 0], [-1, -1, 0], [0, 0, 0]], 1)
+    player = Player(fixed_model(game))
+    careless = replace(game, levels={**game.levels, "beginner": Level(simulations=50, slips=0.5)})
+    sloppy = Player(fixed_model(careless), level="beginner")
+    position = careless.from_board(winning.board, 1)
+    played = [sloppy.search(position, seed=seed).action for seed in range(200)]
+    assert set(played) == set(position.legal_moves())
+    assert 0.5 < np.mean(np.array(played) == 2) < 0.7  # half of the time it looks, and one slip in five hits it
+    assert played[:20] == [sloppy.search(position, seed=seed).action for seed in range(20)]
+    assert {sloppy.search(position, seed=seed, temperature=0).action for seed in range(20)} == {2}
+    assert {player.search(winning, seed=seed, level="hard").action for seed in range(20)} == {2}
 
 
 def test_seconds_alone():

@@ -60,6 +60,10 @@ def check_board(cells: np.ndarray, to_move: int) -> tuple[int, int]:
     return marks, 0 if marks == CELLS else UNDECIDED
 
 
+def winning_cells(cells: np.ndarray, winner: int) -> list[int]:
+    return sorted({cell for line in LINES for cell in line if all(cells[c] == winner for c in line)})
+
+
 GAME = Game(
     name="tictactoe",
     title="Tic-tac-toe",
@@ -72,11 +76,12 @@ GAME = Game(
     legal=legal,
     encode=encode,
     check_board=check_board,
+    winning_cells=winning_cells,
     network=NetworkShape(planes=2, channels=32, blocks=2),
     search=SearchSettings(c_puct=1.5, noise_alpha=1.0),
     levels={
-        "beginner": Level(simulations=2, temperature=2.0),
-        "easy": Level(simulations=8, temperature=1.0),
+        "beginner": Level(simulations=2, temperature=2.0, slips=0.5),
+        "easy": Level(simulations=8, temperature=1.0, slips=0.15),
         "medium": Level(simulations=25, temperature=0.2),
         "hard": Level(simulations=100),
         "master": Level(simulations=1000),

@@ -1,9 +1,20 @@
-"""The page: one tab a game, one board in each."""
+"""The page: one board component for all games, and the two events it sends.
+
+Both events are plain POSTs without the queue, the lowest latency and no limit of one running event. A client over HTTP
+asks for the AI's reply to one move, and hears it in the answer to the same request, so:
+
+    curl -s http://127.0.0.1:7860/gradio_api/run/ask -H 'Content-Type: application/json' \
+      -d '{"data": [{"game": "tictactoe", "moves": [4], "ask": "reply", "level": "easy"}]}'
+    {"data": [{"ok": true, "moves": [4, 0], "cells": [-1, 0, ...], "toMove": 1, "winner": null, ...}], ...}
+
+The board sends one "show" with the person's move (it draws that at once) and then one "reply"; what else a request can
+hold stands in web/answers.py. `POST /gradio_api/run/peek` with `{"data": [{"id": ...}]}` looks at a search under way.
+Hanging up cancels the search.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 # Before gradio is imported: nothing here asks an outside host.
@@ -13,41 +24,29 @@ os.environ.setdefault("GRADIO_SSR_MODE", "false")
 import gradio as gr
 
 from alphazero import Player
-from web.answers import answer
+from web.answers import Answers
 from web.board import board
 
 
-def build(players: dict[str, Player]) -> gr.Blocks:
-    """The page for these players, by name of their game."""
-    with gr.Blocks(title="AlphaZero Playground", analytics_enabled=False) as page:
-        gr.Markdown("# AlphaZero Playground\nPlay against a small AlphaZero: a neural network and a tree search.")
-        for player in players.values():
-            with gr.Tab(player.game.title):
-                component = board(player.game)
-                if player.checkpoint is not None and player.checkpoint.training.get("iterations") == 0:
-                    gr.Markdown("This game's network is untrained as yet: the search plays alone, and rather weakly.")
-                # Unqueued: the lowest latency and no limit of one running event. "multiple": the board asks for the
-                # AI's reply while its own move is still being taken in, and keeps clicks apart itself.
-                component.ask(
-                    _handler(player),
-                    outputs=component,
-                    queue=False,
-                    show_progress="hidden",
-                    trigger_mode="multiple",
-                    api_visibility="private",
-                )
+def build(players: dict[str, Player], *, lang: str | None = None) -> gr.Blocks:
+    """The page for these players, by name of their game.
+
+    lang: "en", "zh-Hant" or "zh-Hans" for everyone who has not chosen another; None takes the browser's.
+    """
+    answers = Answers(players)
+
+    async def ask(request: dict, http: gr.Request) -> dict:
+        assert http.request is not None  # None only outside a server
+        return await answers.ask(request, gone=http.request.is_disconnected)
+
+    async def peek(request: dict) -> dict:
+        return answers.peek(request)
+
+    with gr.Blocks(title="AlphaZero Playground", analytics_enabled=False, fill_width=True) as page:
+        board(players, lang)
+        for event in (ask, peek):
+            gr.api(event, api_name=event.__name__, queue=False, api_visibility="private")
     return page
-
-
-def _handler(player: Player) -> Callable[..., Coroutine[Any, Any, dict[str, Any]]]:
-    async def handle(event: gr.EventData) -> dict[str, Any]:
-        request = event._data
-        answered = await answer(player, request)
-        # The nonce tells the client which request this answers, and makes equal answers different values.
-        nonce = request.get("nonce") if isinstance(request, dict) else None
-        return {**answered, "nonce": nonce if isinstance(nonce, int) else 0}
-
-    return handle
 
 
 def launch_options() -> dict[str, Any]:
@@ -59,6 +58,4 @@ def launch_options() -> dict[str, Any]:
         "enable_monitoring": False,
         "max_file_size": "1kb",
         "quiet": True,
-        # The bold cuts of Gradio's own font lack most letters, which then come out in another font.
-        "css": "h1, h2, h3 { font-family: system-ui, sans-serif !important; }",
     }

@@ -30,6 +30,7 @@ class LevelAnswer(Answer):
     simulations: int | None
     seconds: float | None = Field(description="It stops at the first of the two.")
     temperature: float = Field(description="0 plays the best move; more plays more loosely.")
+    slips: float = Field(ge=0, le=1, description="The share of its moves that are any legal move, as a learner's are.")
 
 
 class CheckpointAnswer(Answer):

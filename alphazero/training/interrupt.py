@@ -1,8 +1,8 @@
 """Ctrl-C at safe points only.
 
 Python raises KeyboardInterrupt wherever the main thread happens to be. Inside a callback of compiled code (Numba and
-LLVM have some) it is printed and forgotten, and training would run on. So the signal is noted, and raised where the loop
-says that it can be: between two steps, or while it waits. A second Ctrl-C is Python's own, at once.
+LLVM have some) it is printed and forgotten, and training would run on. So the signal is noted, and raised where the
+loop says that it can be: between two steps, or while it waits. A second Ctrl-C is Python's own, at once.
 """
 
 from __future__ import annotations

@@ -1,0 +1,57 @@
+"""Seeing how it thinks: figures on the cells, the table, the bar and the curve."""
+
+
+def test_thoughts_on_the_cells_and_in_the_table(tab):
+    page = tab("gomoku", level="easy")
+    page.page.get_by_role("switch", name="Show its thoughts").check()
+    page.play(40)
+    page.page.wait_for_selector(".azp-thoughts[data-kind='reply']")
+    assert page.page.locator(".azp-over:visible").count() > 1
+    head = page.page.locator(".azp-table thead th").all_inner_texts()
+    assert head == ["Move", "N", "Q", "P", "Sum"]
+    rows = page.page.locator(".azp-table tbody tr").count()
+    assert 1 < rows <= 8
+    assert "→" in page.page.inner_text(".azp-expected")
+    shown = page.page.locator(".azp-over:visible b").first.inner_text()
+    page.page.get_by_label("Prior P").check()
+    assert page.page.locator(".azp-over:visible b").first.inner_text() != shown
+    page.page.reload()
+    page.idle()
+    assert page.page.get_by_role("switch", name="Show its thoughts").is_checked()
+
+
+def test_thoughts_are_live_while_it_thinks(tab):
+    page = tab("gomoku", level="master")
+    page.page.get_by_role("switch", name="Show its thoughts").check()
+    page.click(40)
+    page.page.wait_for_selector(".azp[data-thinking] .azp-thoughts[data-kind='live']")
+    assert page.page.locator(".azp-over:visible").count() > 1
+    page.press("new")
+    page.idle("[data-ply='0']")
+
+
+def test_the_curve_grows(tab):
+    page = tab("tictactoe", level="easy")
+    page.play(4)
+    assert int(page.page.get_attribute(".azp-curve", "data-points")) == 2
+    assert page.page.get_attribute(".azp-bar", "aria-label").startswith("Chances: Crosses ")
+
+
+def test_a_proof_is_told_in_words(tab):
+    page = tab("gomoku", at="D5-A1-E5-A2-F5-A3-G5-B9")
+    page.page.get_by_role("switch", name="Show its thoughts").check()
+    page.press("hint")
+    page.idle()
+    page.page.wait_for_selector(".azp-thoughts[data-kind='hint']")
+    assert "Black can force a win" in page.page.inner_text(".azp-about")
+    assert "wins" in page.page.locator(".azp-table tbody tr").first.inner_text()
+    explained = page.page.locator(".azp-explain dt").all_inner_texts()
+    assert explained == ["N", "Q", "P", "Sum"]
+
+
+def test_the_bar_says_whose_it_is(tab):
+    page = tab("gomoku", at="E5-D4-F6")
+    page.page.wait_for_selector(".azp-bar[data-known='true']")
+    bar = page.page.inner_text(".azp-bar")
+    assert "White (you)" in bar
+    assert "Black" in bar
