@@ -39,7 +39,9 @@ def test_a_game_sees_only_the_contract(game):
     # What stands beside the rules, opponents for the arena and programs of its own, may use a little more.
     public = {"alphazero", *(f"alphazero.{name}" for name in __import__("alphazero").__all__)}
     beside = {name for name in imported_by(game) - public if name.split(".")[0] in others}
-    assert all(name.startswith((*contract, "alphazero.agents", "alphazero.kernel")) for name in beside)
+    assert all(
+        name.startswith((*contract, "alphazero.agents", "alphazero.kernel", "alphazero.proof")) for name in beside
+    )
 
 
 def test_the_web_sees_only_the_public_api():
