@@ -26,7 +26,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,13 +35,14 @@ from alphazero.engine import Engine
 from alphazero.game import Game, Position
 from alphazero.lane import Outcome
 from alphazero.model import Model
-from alphazero.player import canonical_symmetry, checkpoint_for
+from alphazero.player import Player, canonical_symmetry, checkpoint_for, get_level
 from alphazero.rollout import MAX_PLAYOUTS, Rollout
-from alphazero.settings import MAX_SIMULATIONS, Budget, SearchSettings, check_type, check_whole, short
+from alphazero.settings import MAX_SIMULATIONS, Budget, Level, SearchSettings, check_type, check_whole, short
 
 DEFAULT_SIMULATIONS = 200
-NET, POLICY, ROLLOUT, RANDOM = "net[:FOLDER][@SIMS]", "policy[:FOLDER]", "rollout@N", "random"
-BUILT_IN = (NET, POLICY, ROLLOUT, RANDOM)
+NET, SOLVER, POLICY = "net[:FOLDER][@SIMS]", "net+[:FOLDER][@SIMS]", "policy[:FOLDER]"
+LEVEL, ROLLOUT, RANDOM = "level:NAME", "rollout@N", "random"
+BUILT_IN = (NET, SOLVER, POLICY, LEVEL, ROLLOUT, RANDOM)
 
 
 class Forfeit(Exception):
@@ -186,6 +187,38 @@ class _NetInGame(Contestant):
         return int(game.symmetries[game.inverses[symmetry]][agent.pick(outcome)])
 
 
+class LevelAgent(Agent):
+    """A player at one of the game's levels, or anything like one, as people meet him; but by simulations, not by time.
+
+    Without a clock a game can be repeated, and does not depend on how many others are played beside it.
+    """
+
+    def __init__(self, model: Model, level: Level, name: str):
+        if level.simulations is None:
+            raise ValueError(f"{name} thinks by the clock alone; a match needs simulations")
+        self.model = model
+        self.level = replace(level, seconds=None)
+        self.name = name
+        self.tree_nodes = level.simulations + 2
+
+    async def sit_down(self, seat: Seat) -> Contestant:
+        return _LevelInGame(self, seat)
+
+    def describe(self) -> dict[str, Any]:
+        checkpoint = self.model.checkpoint
+        source = checkpoint.source if checkpoint else None
+        return {"name": self.name, "level": asdict(self.level), "checkpoint": source}
+
+
+class _LevelInGame(Contestant):
+    def __init__(self, agent: LevelAgent, seat: Seat):
+        self._player = Player(agent.model, level=agent.level, engine=seat.engine)
+        self._seed = seat.seed
+
+    async def choose(self, position: Position) -> int:
+        return (await self._player.search_async(position, seed=mix(self._seed, position.plies))).action
+
+
 def mix(*numbers: int) -> int:
     """A seed, 0 to 2**63 - 1, out of several whole numbers; another for any other numbers."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
@@ -223,9 +256,13 @@ def _make(game: Game, spec: str, model: Callable[[str], Model]) -> Agent:
     arguments = [argument or "" for argument in match.groups()]
     if usage in additions:
         return additions[usage](*arguments or [""])
-    if usage == NET:
+    if usage in (NET, SOLVER):
         simulations = read_whole("SIMS", arguments[1] or str(DEFAULT_SIMULATIONS), 1, MAX_SIMULATIONS)
-        return NetAgent(model(arguments[0]), simulations=simulations, name=spec)
+        if usage == NET:
+            return NetAgent(model(arguments[0]), simulations=simulations, name=spec)
+        return LevelAgent(model(arguments[0]), replace(game.levels["master"], simulations=simulations), spec)
+    if usage == LEVEL:
+        return LevelAgent(model(""), get_level(game, arguments[0]), spec)
     if usage == POLICY:
         return PolicyAgent(model(arguments[0]), name=spec)
     if usage == ROLLOUT:
@@ -239,7 +276,7 @@ def _name(text: str) -> str:
 
 def _pattern(usage: str) -> str:
     """What is allowed, as a regular expression. What follows a colon may hold an @, as Hub ids and commands do."""
-    pattern = usage.replace("[", "(?:").replace("]", ")?")
+    pattern = usage.replace("+", r"\+").replace("[", "(?:").replace("]", ")?")
     return re.sub(r":[A-Z]+", ":(.+?)", re.sub(r"@[A-Z]+", "@([^@:]+)", pattern))
 
 

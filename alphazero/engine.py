@@ -93,6 +93,11 @@ class Ticket:
     def done(self) -> bool:
         return self._job.future.done()
 
+    def hurry(self) -> None:
+        """Answer at the next step with what there is: somebody knows the result already."""
+        self._job.hurried = True
+        self._worker.attend(self._job)
+
     def peek(self) -> Outcome | None:
         """What the search knows right now, or None before its first step; the outcome once it is there."""
         if self._job.future.done() and not self._job.future.cancelled():
@@ -257,6 +262,13 @@ class _Worker:
         with self._lock:
             lane = self._lanes.get(job.model)
             return lane.peek(job) if lane else None
+
+    def attend(self, job: Job) -> None:
+        """Look at this job before the next step."""
+        with self._lock:
+            lane = self._lanes.get(job.model)
+            if lane:
+                lane.attention = True
 
     def _run(self) -> None:
         try:

@@ -21,7 +21,7 @@ import numpy as np
 
 from alphazero import pool as pools
 from alphazero import tree as steps
-from alphazero.game import EXTRA, LAST, PLIES, TO_MOVE, UNDECIDED, WINNER, Game, Position
+from alphazero.game import EXTRA, FORCED, LAST, NOTHING, PLIES, TO_MOVE, UNDECIDED, WINNER, WINS, Game, Position
 from alphazero.kernel import bind
 from alphazero.pool import (
     DRAW,
@@ -47,6 +47,7 @@ FREE_SIMULATIONS = 64
 rules_play: Any = None
 rules_legal: Any = None
 rules_encode: Any = None
+rules_tactics: Any = None  # stays None for a game without
 play_on: Any = None
 expand: Any = None
 write_row: Any = None
@@ -65,8 +66,12 @@ def _play_on(state, action):
     return winner
 
 
-def _expand(pool, index):
-    """Compute a new node's state from its parent's; then its edges, or its result if the game is over."""
+def _expand(pool, tree, index):
+    """Compute a new node's state from its parent's; then its edges, or its result if the game is over.
+
+    Where the game's tactics know the result, the node counts as finished too; where they know the only move, it has no
+    other edge.
+    """
     node = pool.nodes[index]
     state = pool.states[index]
     state[:] = pool.states[node.parent]
@@ -77,6 +82,20 @@ def _expand(pool, index):
         rules_legal(cells, state[TO_MOVE], state[PLIES], mask)
         set_edges(pool, index, mask)
         node.status = WAITING
+        if rules_tactics is not None:
+            leaf_nodes = pool.trees[tree].leaf_nodes
+            if leaf_nodes > 0:
+                result, action, plies = rules_tactics(cells, state[TO_MOVE], leaf_nodes)
+                if result == FORCED:
+                    mask[:] = False
+                    mask[action] = True
+                    set_edges(pool, index, mask)
+                elif result != NOTHING:
+                    node.proof = WIN if result == WINS else LOSS
+                    node.proof_plies = plies
+                    node.value = 1.0 if result == WINS else -1.0
+                    node.edge_count = 0
+                    node.status = READY
     else:
         node.proof = DRAW if winner == 0 else (WIN if winner == state[TO_MOVE] else LOSS)
         node.value = 0.0 if winner == 0 else float(winner * state[TO_MOVE])
@@ -114,7 +133,7 @@ def _gather(pool, active, want, planes, leaf_nodes, leaf_trees, ahead):
             if found == NO_MEMORY:
                 break
             if pool.nodes[found].status == NEW:
-                expand(pool, found)
+                expand(pool, tree, found)
             if pool.nodes[found].status == WAITING:
                 leaf = found
                 break
@@ -150,7 +169,7 @@ def _look_ahead(pool, tree, leaf, want, rows, planes, leaf_nodes, leaf_trees, ah
             pool.trees[tree].out_of_memory = False  # looking ahead is a luxury; the search itself has not run dry
             break
         if pool.nodes[found].status == NEW:
-            expand(pool, found)
+            expand(pool, tree, found)
         if pool.nodes[found].status == WAITING and pool.nodes[found].pending == 0:
             ahead[rows] = True
             rows = write_row(pool, tree, found, rows, planes, leaf_nodes, leaf_trees)
@@ -183,6 +202,8 @@ def _advance(pool, tree, action):
 def _compile(game: Game) -> tuple[Any, Any, Any]:
     """(plant, gather, advance) for one game."""
     rules = {"rules_play": game.play, "rules_legal": game.legal, "rules_encode": game.encode}
+    if game.tactics is not None:
+        rules["rules_tactics"] = game.tactics
     names = bind([_play_on, _expand, _write_row, _look_ahead, _gather, _plant, _advance], rules, game.name)
     return names["plant"], names["gather"], names["advance"]
 
@@ -242,6 +263,7 @@ class Forest:
         record["fpu_reduction"] = settings.fpu_reduction
         record["noise_fraction"] = settings.noise_fraction
         record["candidates"] = settings.candidates
+        record["leaf_nodes"] = settings.leaf_nodes
         record["solver"] = settings.solver
         record["out_of_memory"] = False
         if settings.noise_fraction > 0 or settings.candidates > 0:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +27,12 @@ from alphazero.settings import DEFAULT_LEVELS, LEVELS, Level, NetworkShape, Sear
 from alphazero.symmetry import inverses, symmetries
 from alphazero.train_settings import TrainSettings
 
+if TYPE_CHECKING:
+    from alphazero.proof import Effort, Proof
+
 TO_MOVE, LAST, WINNER, PLIES = -4, -3, -2, -1  # the fields behind the cells, counted from the end of a state
 EXTRA = 4
+NOTHING, WINS, LOSES, FORCED = 0, 1, 2, 3  # what a game's tactics say
 UNDECIDED = 2  # what WINNER holds while the game goes on; +1, -1 and 0 (draw) end it
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -109,6 +113,24 @@ class Game:
     @property
     def inverses(self) -> np.ndarray:
         return inverses(self.rows, self.cols)
+
+    @cached_property
+    def prove(self) -> Callable[[Position, Effort], Proof] | None:
+        """What the game can prove about its positions: `prove` of its module `prover`, if it has one."""
+        return self._own("prover", "prove")
+
+    @cached_property
+    def tactics(self) -> Any:
+        """What the game sees at a glance, compiled: `tactics` of its module `tactics`, if it has one.
+
+        tactics(cells, player, nodes) -> (result, action, plies), result one of NOTHING, WINS, LOSES (within so many
+        plies, for the player to move) and FORCED (`action` is the only move that does not lose).
+        """
+        return self._own("tactics", "tactics")
+
+    def _own(self, module: str, name: str) -> Any:
+        path = f"{self.name}.{module}"
+        return getattr(importlib.import_module(path), name) if importlib.util.find_spec(path) else None
 
     def start(self) -> Position:
         """The empty board, +1 to move."""

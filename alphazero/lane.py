@@ -48,6 +48,7 @@ class Job:
     started: float
     worker: int = 0
     tree: int = -1
+    hurried: bool = False  # the answer is known from elsewhere; what the search has by now will do
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,7 @@ class Lane:
         self.jobs.append(job)
         job.future.add_done_callback(self._notice)
         self._changed()
+        self.attention |= job.hurried  # it may have been hurried on its way here
         self._stats.in_flight(self.game.name, 1)
 
     def _notice(self, future: Future[Outcome]) -> None:
@@ -142,6 +144,8 @@ class Lane:
         kept = self._kept.get(job.previous.token)
         moves = job.position.moves_since(kept.position) if kept else None
         if kept is None or moves is None or kept.solver != job.settings.solver or job.settings.candidates:
+            return -1
+        if job.settings.leaf_nodes:  # a position that tactics have cut short is no root to look at
             return -1
         del self._kept[job.previous.token]
         if self._forest.resume(kept.tree, moves, job.limit, job.settings, job.seed):
@@ -243,9 +247,11 @@ class Lane:
         self.attention = False
         for job in [job for job in self.jobs if job.future.cancelled()]:
             self._leave(job, None)
-        for job in [job for job in self.jobs if job.deadline <= now]:
+        for job in [job for job in self.jobs if job.deadline <= now or job.hurried]:
             if self._forest.evaluated(job.tree):
-                self._leave(job, "seconds")
+                self._leave(job, "proven" if job.hurried else "seconds")
+            elif job.hurried:
+                self.attention = True  # again at the next step
 
     def _take_turn(self) -> tuple[list[Job], np.ndarray, np.ndarray]:
         """(jobs, their trees, how many rows each may fill). Round robin when there are more than a batch holds."""

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import secrets
+import time
+import weakref
 import zlib
-from collections.abc import Generator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from alphazero import hub
+from alphazero import hub, proving
 from alphazero.checkpoint import CHECKPOINTS, CONFIG, Checkpoint, CheckpointError, load_checkpoint
 from alphazero.engine import Engine, Ticket, default_engine
 from alphazero.game import Game, Position, UnknownGame, get_game
 from alphazero.lane import Outcome
 from alphazero.model import Model
-from alphazero.pool import DRAW, LOSS, OPEN, WIN
-from alphazero.root import Root
+from alphazero.pool import OPEN
+from alphazero.proof import Proof
+from alphazero.proving import NOTHING_KNOWN, Inquiry
 from alphazero.settings import DEFAULT_LEVEL, Budget, Level, SearchSettings, check_type, check_whole, short
-
-PROVEN = {OPEN: None, WIN: "win", LOSS: "loss", DRAW: "draw"}
+from alphazero.verdict import PROVEN, Verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,26 +48,52 @@ class SearchResult:
     symmetry: int = field(repr=False)
 
 
-class Thinking:
-    """A player's search under way: `result()`, `await`, `peek()` and `cancel()`."""
+_Finish = Callable[[Outcome, Proof], SearchResult]
 
-    def __init__(self, ticket: Ticket, finish: Any):
+
+class Thinking:
+    """A player's search under way, and his question to the game's prover: `result()`, `await`, `peek()`, `cancel()`."""
+
+    def __init__(self, ticket: Ticket, inquiry: Inquiry | None, finish: _Finish):
         self._ticket = ticket
+        self._inquiry = inquiry
         self._finish = finish
 
     def result(self, timeout: float | None = None) -> SearchResult:
-        return self._finish(self._ticket.result(timeout))
+        try:
+            outcome = self._ticket.result(timeout)
+            inquiry = self._open_inquiry(outcome)
+            return self._finish(outcome, inquiry.wait() if inquiry else NOTHING_KNOWN)
+        finally:
+            self._end_inquiry()
 
     def __await__(self) -> Generator[Any, None, SearchResult]:
-        outcome = yield from self._ticket.__await__()
-        return self._finish(outcome)
+        return self._wait().__await__()
+
+    async def _wait(self) -> SearchResult:
+        try:
+            outcome = await self._ticket
+            inquiry = self._open_inquiry(outcome)
+            return self._finish(outcome, await inquiry.wait_async() if inquiry else NOTHING_KNOWN)
+        finally:
+            self._end_inquiry()
+
+    def _open_inquiry(self, outcome: Outcome) -> Inquiry | None:
+        """The question to wait for; none if the search has found the proof itself."""
+        return self._inquiry if outcome.root.proof == OPEN else None
+
+    def _end_inquiry(self) -> None:
+        if self._inquiry is not None:
+            self._inquiry.cancel()
 
     def peek(self) -> SearchResult | None:
         """What it thinks so far; None before there is anything."""
         outcome = self._ticket.peek()
-        return None if outcome is None else self._finish(outcome)
+        known = NOTHING_KNOWN if self._inquiry is None else self._inquiry.known()
+        return None if outcome is None else self._finish(outcome, known)
 
     def cancel(self) -> bool:
+        self._end_inquiry()
         return self._ticket.cancel()
 
     def done(self) -> bool:
@@ -79,7 +107,7 @@ class Player:
         self,
         model: Model,
         *,
-        level: str | None = None,
+        level: str | Level | None = None,
         simulations: int | None = None,
         seconds: float | None = None,
         temperature: float | None = None,
@@ -106,7 +134,7 @@ class Player:
         return self.model.checkpoint
 
     def _strength(
-        self, level: str | None, simulations: int | None, seconds: float | None, temperature: float | None
+        self, level: str | Level | None, simulations: int | None, seconds: float | None, temperature: float | None
     ) -> Level:
         """Level, budget and temperature as one; what is given by hand takes the place of the level's.
 
@@ -119,9 +147,8 @@ class Player:
         if simulations is None and seconds is None:
             simulations, seconds = chosen.simulations, chosen.seconds
         budget = Budget(simulations, seconds)
-        if temperature is None:
-            return Level(budget.simulations, chosen.temperature, budget.seconds, chosen.slips)
-        return Level(budget.simulations, temperature, budget.seconds)
+        chosen = replace(chosen, simulations=budget.simulations, seconds=budget.seconds)
+        return chosen if temperature is None else replace(chosen, temperature=temperature, slips=0.0)
 
     def search(self, position: Position, **options: Any) -> SearchResult:
         """Think and answer. Options as for `start`."""
@@ -141,8 +168,11 @@ class Player:
         temperature: float | None = None,
         seed: int | None = None,
         previous: SearchResult | None = None,
+        proof_nodes: int | None = None,
     ) -> Thinking:
         """Begin to think and return at once. Level, budget, temperature and seed stand in for the player's own.
+
+        `proof_nodes` asks the game's prover, too, with so many nodes instead of the level's.
 
         The answer to a turned or mirrored position is the same answer turned or mirrored: every search runs in one
         agreed orientation of the board. `previous` is this player's last result in the same game: what of its tree
@@ -157,10 +187,14 @@ class Player:
                 temperature = strength.temperature
             strength = self._strength(level, simulations, seconds, temperature)
         elif temperature is not None:
-            strength = self._strength(None, strength.simulations, strength.seconds, temperature)
+            strength = replace(strength, temperature=temperature, slips=0.0)
+        if proof_nodes is not None:
+            strength = replace(strength, proof_nodes=proof_nodes)
+        begun = time.perf_counter()
         seed = _check_seed(seed) if seed is not None else self._seed
         if seed is None:
             seed = secrets.randbits(32)
+        settings = replace(self._settings, leaf_nodes=strength.leaf_nodes) if strength.leaf_nodes else self._settings
         if previous is not None and position.moves_since(previous.position) is not None:
             symmetry = previous.symmetry  # go on in the orientation of the old tree
         else:
@@ -170,18 +204,20 @@ class Player:
             self.model,
             turned,
             Budget(strength.simulations, strength.seconds),
-            self._settings,
+            settings,
             seed=seed,
             previous=previous.outcome if previous else None,
         )
+        inquiry = _inquire(turned, strength, ticket)
         # The position takes part in the seed, or a player would roll the same number at every move of a game.
         rng = np.random.default_rng([seed, zlib.crc32(turned.state.tobytes())])
         draw, slip = float(rng.random()), float(rng.random())
 
-        def finish(outcome: Outcome) -> SearchResult:
-            return _result(position, outcome, symmetry, strength, draw, slip)
+        def finish(outcome: Outcome, proof: Proof) -> SearchResult:
+            seconds = outcome.seconds if proof is NOTHING_KNOWN else time.perf_counter() - begun
+            return _result(position, outcome, Verdict(outcome.root, proof), seconds, symmetry, strength, draw, slip)
 
-        return Thinking(ticket, finish)
+        return Thinking(ticket, inquiry, finish)
 
     def evaluate(self, position: Position) -> tuple[np.ndarray, float]:
         """The bare network, no search: probabilities [actions] over the legal moves, and value_to_move."""
@@ -202,9 +238,14 @@ class Player:
     def warm_up(self) -> None:
         """Load and compile now, so that the first search is not slower than the tenth."""
         self.engine.warm_up(self.model)
+        if any(level.proof_nodes for level in self.game.levels.values()):
+            proving.warm_up(self.game)
 
 
-def get_level(game: Game, level: str) -> Level:
+def get_level(game: Game, level: str | Level) -> Level:
+    """The game's level of this name; one made by hand stands for itself."""
+    if isinstance(level, Level):
+        return level
     if not isinstance(level, str) or level not in game.levels:
         raise ValueError(f"{game.title} has no level {level!r}; levels: {', '.join(game.levels)}")
     return game.levels[level]
@@ -286,12 +327,33 @@ def _check_seed(seed: int | None) -> int | None:
     return int(seed)
 
 
+def _inquire(position: Position, strength: Level, ticket: Ticket) -> Inquiry | None:
+    """Ask the game's prover, if there is one and the strength calls for it; a proven win ends the search."""
+    if not strength.proof_nodes or position.game.prove is None:
+        return None
+    deadline = float("inf") if strength.seconds is None else time.perf_counter() + strength.seconds
+    hurry = weakref.WeakMethod(ticket.hurry)  # the prover must not keep a search alive that nobody waits for
+
+    def on_win() -> None:
+        if method := hurry():
+            method()
+
+    return Inquiry(position, strength.proof_nodes, deadline, on_win)
+
+
 def _result(
-    position: Position, outcome: Outcome, symmetry: int, strength: Level, draw: float, slip: float
+    position: Position,
+    outcome: Outcome,
+    verdict: Verdict,
+    seconds: float,
+    symmetry: int,
+    strength: Level,
+    draw: float,
+    slip: float,
 ) -> SearchResult:
     """The outcome of a search in its agreed orientation, seen from the caller's again."""
     root = outcome.root
-    probs = _opinion(root)
+    probs = verdict.probs
     table = position.game.symmetries[symmetry]
     undo = position.game.symmetries[position.game.inverses[symmetry]]
 
@@ -301,24 +363,24 @@ def _result(
     if slip < strength.slips:
         pick = int(draw * len(root.actions))
     else:
-        pick = root.best if strength.temperature == 0 else _sample(probs, strength.temperature, draw)
+        pick = verdict.best if strength.temperature == 0 else _sample(probs, strength.temperature, draw)
     return SearchResult(
         action=int(undo[root.actions[pick]]),
         probs=back(probs),
-        value_to_move=root.value_to_move,
+        value_to_move=verdict.value_to_move,
         visits=back(root.visits),
         priors=back(root.priors),
-        action_values=back(root.values, np.nan),
-        proven=PROVEN[root.proof],
-        proven_plies=root.proof_plies if root.proof != OPEN else None,
+        action_values=back(verdict.values, np.nan),
+        proven=PROVEN[verdict.proof],
+        proven_plies=verdict.plies,
         proven_moves={
             int(undo[action]): word
-            for action, proof in zip(root.actions, root.proofs, strict=True)
+            for action, proof in zip(root.actions, verdict.proofs, strict=True)
             if (word := PROVEN[int(proof)]) is not None
         },
-        line=[int(undo[action]) for action in root.line],
+        line=[int(undo[action]) for action in verdict.line],
         simulations=root.simulations,
-        seconds=outcome.seconds,
+        seconds=seconds,
         stopped=outcome.stopped,
         position=position,
         outcome=outcome,
@@ -328,18 +390,6 @@ def _result(
 
 def _network_opinion(outcome: Outcome) -> tuple[np.ndarray, float]:
     return outcome.root.spread(outcome.root.priors), outcome.root.network_value
-
-
-def _opinion(root: Root) -> np.ndarray:
-    """Shares of the visits [moves], with what is proven taken into account; the priors while nothing was visited."""
-    if root.proofs[root.best] in (WIN, LOSS):  # won, or lost whatever one does: the quickest win, the longest defence
-        return np.eye(len(root.actions))[root.best]
-    weights = np.where(root.proofs == LOSS, 0, root.visits).astype(np.float64)
-    if weights.sum() == 0:
-        weights = np.where(root.proofs == LOSS, 0.0, root.priors)
-    if weights.sum() == 0:  # priors so small that they are 0
-        weights = (root.proofs != LOSS).astype(np.float64)
-    return weights / weights.sum()
 
 
 def _sample(probs: np.ndarray, temperature: float, draw: float) -> int:

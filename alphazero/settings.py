@@ -78,6 +78,7 @@ class SearchSettings(_Settings):
     noise_fraction, noise_alpha: Dirichlet noise mixed into the root's priors; for self-play, 0 in play.
     solver: carry proven wins, losses and draws up the tree and stop at a proven root (Winands et al. 2008).
     candidates: 0 for PUCT from the root on; more for a Gumbel root that halves so many sampled moves (gumbel.py).
+    leaf_nodes: what the game's own tactics (Game.tactics) may spend on each new position; 0 leaves them out.
     """
 
     c_puct: float = 1.5
@@ -86,6 +87,7 @@ class SearchSettings(_Settings):
     noise_alpha: float = 0.3
     solver: bool = True
     candidates: int = 0
+    leaf_nodes: int = 0
 
     def __post_init__(self) -> None:
         check_number("c_puct", self.c_puct, 0.0, 100.0)
@@ -95,6 +97,9 @@ class SearchSettings(_Settings):
         if not isinstance(self.solver, bool):
             raise ValueError(f"solver must be True or False, not {self.solver!r}")
         check_whole("candidates", self.candidates, 0, 1024)
+        check_whole("leaf_nodes", self.leaf_nodes, 0, 10**6)
+        if self.leaf_nodes and not self.solver:
+            raise ValueError("leaf_nodes are for proofs, and those need the solver")
         if self.candidates and self.noise_fraction:
             raise ValueError("a Gumbel root (candidates) explores by itself: set noise_fraction to 0")
 
@@ -102,6 +107,7 @@ class SearchSettings(_Settings):
 MAX_SIMULATIONS = 100_000
 MAX_SECONDS = 600.0
 MAX_TEMPERATURE = 10.0
+MAX_PROOF_NODES = 10**9
 
 
 @dataclass(frozen=True)
@@ -127,17 +133,23 @@ class Level(_Settings):
     """A strength a person can choose: how long it thinks and how loosely it picks among what it found.
 
     slips: the share of its moves that are any legal move, as a learner overlooks things.
+    proof_nodes: what the game's own prover (Game.prove) may spend on the position; 0 leaves it out.
+    leaf_nodes: the same for its tactics at every new position of the tree (see SearchSettings).
     """
 
     simulations: int | None
     temperature: float = 0.0
     seconds: float | None = None
     slips: float = 0.0
+    proof_nodes: int = 0
+    leaf_nodes: int = 0
 
     def __post_init__(self) -> None:
         Budget(self.simulations, self.seconds)
         check_number("temperature", self.temperature, 0.0, MAX_TEMPERATURE)
         check_number("slips", self.slips, 0.0, 1.0)
+        check_whole("proof_nodes", self.proof_nodes, 0, MAX_PROOF_NODES)
+        check_whole("leaf_nodes", self.leaf_nodes, 0, 10**6)
 
 
 DEFAULT_LEVELS = {

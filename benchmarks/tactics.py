@@ -17,11 +17,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it ru
 import numpy as np
 from numba import njit
 
+from alphazero.game import FORCED, LOSES, WINS
 from alphazero.proof import Effort
 from gomoku import GAME
 from gomoku.prover import prove
+from gomoku.tactics import tactics
 from gomoku.tactics_set import play_game
-from gomoku.vcf import FORCED, LOSS, WIN, tactics
 
 
 @njit(nogil=True)
@@ -29,7 +30,7 @@ def run(boards, players, budget, rounds, counts):
     for _ in range(rounds):
         counts[:] = 0
         for k in range(boards.shape[0]):
-            result, _ = tactics(boards[k], players[k], budget)
+            result, _, _ = tactics(boards[k], players[k], budget)
             counts[result] += 1
 
 
@@ -52,7 +53,7 @@ def measure(positions, budget, rounds):
         run(boards, players, budget, rounds, counts)
         seconds.append(time.perf_counter() - begin)
     share = {
-        name: round(int(counts[k]) / len(boards), 4) for name, k in (("win", WIN), ("loss", LOSS), ("forced", FORCED))
+        name: round(int(counts[k]) / len(boards), 4) for name, k in (("win", WINS), ("loss", LOSES), ("forced", FORCED))
     }
     return {"us": round(1e6 * statistics.median(seconds) / rounds / len(boards), 3), **share}
 

@@ -7,11 +7,13 @@
 . .  .  . .        critical mass is 4 everywhere, corners too: atoms over the edge are lost
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numba import njit
 
 from alphazero.game import UNDECIDED, Game, IllegalBoard
-from alphazero.settings import NetworkShape, SearchSettings
+from alphazero.settings import DEFAULT_LEVELS, NetworkShape, SearchSettings
 from alphazero.train_settings import TrainSettings
 
 SIZE = 5
@@ -138,6 +140,7 @@ GAME = Game(
     waves=waves,
     network=NetworkShape(planes=2, channels=64, blocks=4),
     search=SearchSettings(c_puct=1.0, noise_alpha=1.0),
+    levels={**DEFAULT_LEVELS, "master": replace(DEFAULT_LEVELS["master"], proof_nodes=1_000_000)},
     training=TrainSettings(
         iterations=150,
         games=1500,

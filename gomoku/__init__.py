@@ -102,7 +102,7 @@ GAME = Game(
         "easy": Level(simulations=32, temperature=0.7, slips=0.15),
         "medium": Level(simulations=200, temperature=0.2),
         "hard": Level(simulations=800),
-        "master": Level(simulations=12_800, seconds=3.0),
+        "master": Level(simulations=12_800, seconds=3.0, proof_nodes=2_000_000, leaf_nodes=50),
     },
     training=TrainSettings(
         iterations=300,

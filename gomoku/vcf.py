@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from alphazero.kernel import bind
 from gomoku import lines as board
 from gomoku.lines import FIELD, FOUR, LINE_CELLS, LINE_OF, LINES, LOWEST, POWER, TABLE
 
 MOST_FOURS = 24  # in one line of play
 LONGEST = 2 * MOST_FOURS + 1  # plies
-NONE, WIN, LOSS, FORCED = 0, 1, 2, 3  # what `tactics` says
-TACTIC_FOURS = 12
 
 # Stand-ins for what `bind` puts in their place.
 put: Any = None
@@ -165,34 +161,5 @@ def _deepen(lines, side, plies, budget, spent, seen, frames, path):
         reach = min(reach * 2, most)
 
 
-def _tactics(cells, player, budget):
-    """(result, action): what is certain at a glance about an unfinished position; for every leaf of a tree search.
-
-    WIN: the player to move wins by `action`, a five or the first of continuous fours found within `budget` nodes.
-    LOSS: he can't complete five, and the other side can in two places; `action` blocks one of them.
-    FORCED: `action` is the only move that does not lose at once. NONE: nothing found, and action -1.
-    """
-    lines = np.empty((2, LINES + 1), np.int32)
-    read(cells, lines)
-    side = 0 if player == 1 else 1
-    count, where = all_fives(lines, side)
-    if count > 0:
-        return WIN, where
-    threats, forced = all_fives(lines, 1 - side)
-    if threats >= 2:
-        return LOSS, forced
-    if budget > 0:
-        frames = np.empty((TACTIC_FOURS, 2 + cells.shape[0]), np.int16)
-        path = np.empty(2 * TACTIC_FOURS + 1, np.int64)
-        spent = np.zeros(1, np.int64)
-        seen = np.empty((0, 4), np.int64)
-        if fours(lines, side, forced, TACTIC_FOURS, budget, spent, seen, frames, path) > 0:
-            return WIN, path[0]
-    if threats == 1:
-        return FORCED, forced
-    return NONE, -1
-
-
 _RULES = {name: getattr(board, name) for name in ("put", "read", "fives", "all_fives", "key", "slot")}
-KERNELS = bind([_back, _finish, _fours, _deepen, _tactics], _RULES, "gomoku_vcf")
-tactics = KERNELS["tactics"]
+KERNELS = bind([_back, _finish, _fours, _deepen], _RULES, "gomoku_vcf")

@@ -7,10 +7,11 @@ import pytest
 
 import gomoku
 from alphazero import get_game
+from alphazero.game import FORCED, LOSES, NOTHING, WINS
 from gomoku import lines
 from gomoku.solver import Solver
+from gomoku.tactics import tactics
 from gomoku.tactics_set import LENGTHS, generate, load, play_game, shape_of
-from gomoku.vcf import FORCED, LOSS, NONE, WIN, tactics
 from gomoku.vct import RUNNING
 from tests.prover_slow import CELLS, SlowProver, completing, four_making, to_bits, to_cells
 
@@ -119,7 +120,7 @@ ROW = "........."
 def test_wins_by_fours(rows, plies):
     cells, player = board(*rows)
     assert len(fours(cells, player)) == plies
-    assert (tactics(cells, player, 100)[0] == WIN) == (plies > 0)
+    assert (tactics(cells, player, 100)[0] == WINS) == (plies > 0)
 
 
 FOUR_THREE = [ROW, ROW, ROW, ROW, "OXX.X", "...X", "...X"]
@@ -156,7 +157,7 @@ def test_a_forced_block_that_completes_five_is_no_block_but_a_loss():
     # E1 would make a four that F1 blocks; F1 is five for white, so it must be taken first.
     cells = board("OXXX.....", ".....O", ".....O", ".....O", ".....O", ".....X")[0]
     assert fours(cells, 1) == ()
-    assert tactics(cells, 1, 100) == (FORCED, 5)
+    assert tactics(cells, 1, 100)[:2] == (FORCED, 5)
 
 
 def test_a_forced_block_that_makes_a_four_must_be_answered_first():
@@ -170,10 +171,10 @@ def test_a_forced_block_that_makes_a_four_must_be_answered_first():
 
 
 def test_tactics_knows_loss_and_the_forced_move():
-    assert tactics(*board(".OOOO....", "XX", to_move=1), 50)[0] == LOSS
-    assert tactics(*board("XOOOO....", "XX", to_move=1), 50) == (FORCED, 5)
-    assert tactics(*board("XOOOO....", "XXXX", to_move=1), 50) == (WIN, 13)
-    assert tactics(*board(ROW), 50) == (NONE, -1)
+    assert tactics(*board(".OOOO....", "XX", to_move=1), 50)[0] == LOSES
+    assert tactics(*board("XOOOO....", "XX", to_move=1), 50)[:2] == (FORCED, 5)
+    assert tactics(*board("XOOOO....", "XXXX", to_move=1), 50) == (WINS, 13, 3)
+    assert tactics(*board(ROW), 50) == (NOTHING, -1, 0)
 
 
 def test_all_symmetries_and_both_colours_agree():
@@ -231,12 +232,12 @@ def test_no_false_proof_in_random_positions():
         position = clustered(rng)
         own, other = to_bits(position.board.ravel().tolist(), position.to_move)
         slow = SlowProver(advise if number % 20 == 0 else lambda *_: 0)
-        result, action = tactics(position.board.ravel(), position.to_move, 100)
-        if result == WIN:
+        result, action, plies = tactics(position.board.ravel(), position.to_move, 100)
+        if result == WINS:
             claims += 1
             following = position.play(action)
-            verified += following.winner == position.to_move or slow.beats_all(own | CELLS[action], other, 48)
-        elif result == LOSS:
+            verified += following.winner == position.to_move or slow.beats_all(own | CELLS[action], other, plies - 1)
+        elif result == LOSES:
             claims += 1
             verified += slow.wins_by_fours(other, own | CELLS[action], 1)
             assert not completing(own, sum(CELLS) & ~own & ~other)

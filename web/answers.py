@@ -29,8 +29,9 @@ from web.views import thought, view
 MAX_MOVES = 1000  # far more than any game here has
 MAX_RUNNING = 1024  # searches that can be peeked at; the engine refuses long before
 ASKS = ("show", "reply", "hint", "judge")
-HINT_LEVEL = "hard"  # a hint is worth more than the level one plays against
-JUDGE_SIMULATIONS = 32
+# A hint is worth more than the level one plays against, and it should know what is certain; so should the win bar.
+HINT: dict[str, Any] = {"level": "hard", "proof_nodes": 100_000}
+JUDGE: dict[str, Any] = {"simulations": 32, "proof_nodes": 20_000}
 GLANCE = 0.2  # seconds between two looks whether the client is still there
 SEARCH_ID = re.compile(r"[0-9a-f]{32}")
 
@@ -136,9 +137,7 @@ class Answers:
 
     async def _search(self, wanted: _Request, position: Position, gone: Gone) -> SearchResult | None:
         """The search's result, or None if the client hung up meanwhile."""
-        strength: dict[str, Any] = {"level": HINT_LEVEL if wanted.ask == "hint" else wanted.level}
-        if wanted.ask == "judge":
-            strength = {"simulations": JUDGE_SIMULATIONS}
+        strength: dict[str, Any] = {"hint": HINT, "judge": JUDGE}.get(wanted.ask, {"level": wanted.level})
         thinking = wanted.player.start(position, **strength)
         if wanted.id is not None:
             self._running[wanted.id] = thinking

@@ -18,7 +18,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi_offline import FastAPIOffline
 from starlette.responses import Response
 
-from alphazero import DEFAULT_LEVEL, EngineFull, Game, Player, SearchResult
+from alphazero import DEFAULT_LEVEL, EngineFull, Game, Level, Player, SearchResult
 from web import schemas
 from web.bodies import read_evaluate, read_move, read_object, refuse_unknown
 from web.errors import ApiError, Json
@@ -259,6 +259,17 @@ def _move_answer(result: SearchResult) -> dict[str, Any]:
     }
 
 
+def _level_facts(name: str, level: Level) -> dict[str, Any]:
+    return {
+        "name": name,
+        "simulations": level.simulations,
+        "seconds": level.seconds,
+        "temperature": level.temperature,
+        "slips": level.slips,
+        "solver": level.proof_nodes > 0,
+    }
+
+
 def _game_facts(player: Player) -> dict[str, Any]:
     game = player.game
     return {
@@ -270,7 +281,7 @@ def _game_facts(player: Player) -> dict[str, Any]:
         "rulesVersion": game.rules_version,
         "cellValues": sorted(game.symbols),
         "players": {str(player): name for player, name in game.players.items()},
-        "levels": [{"name": name, **vars(level)} for name, level in game.levels.items()],
+        "levels": [_level_facts(name, level) for name, level in game.levels.items()],
         "defaultLevel": DEFAULT_LEVEL,
         "checkpoint": checkpoint_facts(player.checkpoint),
     }

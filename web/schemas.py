@@ -31,6 +31,7 @@ class LevelAnswer(Answer):
     seconds: float | None = Field(description="It stops at the first of the two.")
     temperature: float = Field(description="0 plays the best move; more plays more loosely.")
     slips: float = Field(ge=0, le=1, description="The share of its moves that are any legal move, as a learner's are.")
+    solver: bool = Field(description="Whether the game's own prover takes part; then `proven` says what it proved.")
 
 
 class CheckpointAnswer(Answer):

@@ -9,6 +9,7 @@ function makePlay(game, parts, onChange) {
   let view = null;       // the server's last word about the position
   let thought = null;    // { kind, about }: what is shown of the AI's thinking
   let hint = null;
+  let verdict = null;    // { ply, winner, plies }: who wins by force after so many moves, and within how many more
   let notice = null;     // () => text: something to be said besides whose turn it is
   let waiting = null;    // { what, controller, started, trouble, wake } of the request under way
   let painted = Promise.resolve();
@@ -93,6 +94,7 @@ function makePlay(game, parts, onChange) {
     const { moves, values } = played;
     const told = answer.thought;
     if (told) {
+      judged(told, what === 'reply');
       thought = { kind: what === 'reply' ? 'reply' : 'hint', about: told };
       values[told.ply] = told.valueFirst;
       if (what === 'reply' && told.afterFirst !== null) values[told.ply + 1] = told.afterFirst;
@@ -101,6 +103,18 @@ function makePlay(game, parts, onChange) {
     }
     if (answer.winner !== null) values[moves.length] = answer.winner;
     for (const ply of Object.keys(values)) if (Number(ply) > moves.length) delete values[ply];
+  }
+
+  // What was proven of a position holds after a reply too, if that was the winning move: low levels may play another.
+  function judged(told, replied) {
+    const won = { win: told.toMove, loss: -told.toMove }[told.proven];
+    const kept = !replied || told.proven !== 'win' || told.action === told.line[0];
+    verdict = won && kept ? { ply: told.ply + replied, winner: won, plies: told.plies - replied } : null;
+  }
+
+  function forced() {
+    if (!verdict || verdict.ply !== played.moves.length || winner() !== null) return '';
+    return ` ${t('forced', { player: name(verdict.winner), plies: verdict.plies })}`;
   }
 
   async function next(shown) {
@@ -124,6 +138,7 @@ function makePlay(game, parts, onChange) {
       const answer = await askServer(game, { moves, ask: 'judge' }, controller.signal);
       if (played.moves !== moves || !answer.thought) return;
       played.values[moves.length] = answer.thought.valueFirst;
+      judged(answer.thought, false);
       save();
       tell();
     } catch { /* only a figure */ }
@@ -157,6 +172,7 @@ function makePlay(game, parts, onChange) {
     played.linked = false;
     thought = null;
     hint = null;
+    verdict = null;
     save();
     return send('show', moves);
   }
@@ -249,10 +265,10 @@ function makePlay(game, parts, onChange) {
     if (waiting?.preparing) return t('preparing');
     if (notice) return notice();
     if (played.resigned) return t('resigned', { player: name(played.resigned) });
-    if (hint !== null) return t('hinted', { cell: cellName(game, hint) });
+    if (hint !== null) return t('hinted', { cell: cellName(game, hint) }) + forced();
     const { moves } = played;
     if (winner() !== null) return t('ended', { plies: moves.length });
-    if (moves.length) return t('played', { player: name(mover(moves.length - 1)), cell: cellName(game, moves[moves.length - 1]) });
+    if (moves.length) return t('played', { player: name(mover(moves.length - 1)), cell: cellName(game, moves[moves.length - 1]) }) + forced();
     return own() ? t('you.are', { player: name(own()) }) : '';
   }
 
