@@ -17,13 +17,13 @@ from alphazero import hub, proving
 from alphazero.checkpoint import CHECKPOINTS, CONFIG, Checkpoint, CheckpointError, load_checkpoint
 from alphazero.engine import Engine, Ticket, default_engine
 from alphazero.game import Game, Position, UnknownGame, get_game
+from alphazero.knowledge import PROVEN, Knowledge
 from alphazero.lane import Outcome
 from alphazero.model import Model
 from alphazero.pool import OPEN
 from alphazero.proof import Proof
 from alphazero.proving import NOTHING_KNOWN, Inquiry
 from alphazero.settings import DEFAULT_LEVEL, Budget, Level, SearchSettings, check_type, check_whole, short
-from alphazero.verdict import PROVEN, Verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +215,7 @@ class Player:
 
         def finish(outcome: Outcome, proof: Proof) -> SearchResult:
             seconds = outcome.seconds if proof is NOTHING_KNOWN else time.perf_counter() - begun
-            return _result(position, outcome, Verdict(outcome.root, proof), seconds, symmetry, strength, draw, slip)
+            return _result(position, outcome, Knowledge(outcome.root, proof), seconds, symmetry, strength, draw, slip)
 
         return Thinking(ticket, inquiry, finish)
 
@@ -344,7 +344,7 @@ def _inquire(position: Position, strength: Level, ticket: Ticket) -> Inquiry | N
 def _result(
     position: Position,
     outcome: Outcome,
-    verdict: Verdict,
+    knowledge: Knowledge,
     seconds: float,
     symmetry: int,
     strength: Level,
@@ -353,7 +353,7 @@ def _result(
 ) -> SearchResult:
     """The outcome of a search in its agreed orientation, seen from the caller's again."""
     root = outcome.root
-    probs = verdict.probs
+    probs = knowledge.probs
     table = position.game.symmetries[symmetry]
     undo = position.game.symmetries[position.game.inverses[symmetry]]
 
@@ -363,22 +363,22 @@ def _result(
     if slip < strength.slips:
         pick = int(draw * len(root.actions))
     else:
-        pick = verdict.best if strength.temperature == 0 else _sample(probs, strength.temperature, draw)
+        pick = knowledge.best if strength.temperature == 0 else _sample(probs, strength.temperature, draw)
     return SearchResult(
         action=int(undo[root.actions[pick]]),
         probs=back(probs),
-        value_to_move=verdict.value_to_move,
+        value_to_move=knowledge.value_to_move,
         visits=back(root.visits),
         priors=back(root.priors),
-        action_values=back(verdict.values, np.nan),
-        proven=PROVEN[verdict.proof],
-        proven_plies=verdict.plies,
+        action_values=back(knowledge.values, np.nan),
+        proven=PROVEN[knowledge.proof],
+        proven_plies=knowledge.plies,
         proven_moves={
             int(undo[action]): word
-            for action, proof in zip(root.actions, verdict.proofs, strict=True)
+            for action, proof in zip(root.actions, knowledge.proofs, strict=True)
             if (word := PROVEN[int(proof)]) is not None
         },
-        line=[int(undo[action]) for action in verdict.line],
+        line=[int(undo[action]) for action in knowledge.line],
         simulations=root.simulations,
         seconds=seconds,
         stopped=outcome.stopped,

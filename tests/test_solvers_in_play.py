@@ -10,12 +10,12 @@ import pytest
 
 from alphazero import Engine, SearchSettings, get_game
 from alphazero.agents import make_agents
+from alphazero.knowledge import LAST_STAND, Knowledge
 from alphazero.match import play_match
 from alphazero.player import Player
 from alphazero.pool import LOSS, OPEN, WIN
 from alphazero.proof import Effort, Proof
 from alphazero.settings import Level
-from alphazero.verdict import LAST_STAND, Verdict
 from gomoku.tactics_set import load
 from tests.helpers import UniformEvaluator, fixed_model, random_position, search, uniform_model
 from tests.prover_slow import SlowProver, to_bits
@@ -163,30 +163,30 @@ class FakeRoot:
 
 
 def test_without_a_proof_the_search_stands():
-    verdict = Verdict(FakeRoot([5, 3, 2]), Proof())
-    assert (verdict.best, verdict.proof, verdict.plies, verdict.value_to_move) == (0, OPEN, None, 0.25)
-    assert verdict.probs.tolist() == [0.5, 0.3, 0.2]
+    knowledge = Knowledge(FakeRoot([5, 3, 2]), Proof())
+    assert (knowledge.best, knowledge.proof, knowledge.plies, knowledge.value_to_move) == (0, OPEN, None, 0.25)
+    assert knowledge.probs.tolist() == [0.5, 0.3, 0.2]
 
 
 def test_a_proven_mistake_gives_way_to_the_next_best():
-    verdict = Verdict(FakeRoot([5, 3, 2]), Proof(moves={10: "loss"}))
-    assert (verdict.best, verdict.line) == (1, [11])
-    assert verdict.probs.tolist() == [0, 0.6, 0.4]
-    assert verdict.values.tolist() == [-1, 0, 0]
+    knowledge = Knowledge(FakeRoot([5, 3, 2]), Proof(moves={10: "loss"}))
+    assert (knowledge.best, knowledge.line) == (1, [11])
+    assert knowledge.probs.tolist() == [0, 0.6, 0.4]
+    assert knowledge.values.tolist() == [-1, 0, 0]
 
 
 def test_the_quicker_of_two_wins_is_played():
     root = FakeRoot([5, 3], proofs=[WIN, OPEN], proof=WIN, plies=9)
-    assert Verdict(root, Proof("win", 5, (11, 7, 8), {11: "win"})).line == [11, 7, 8]
-    assert Verdict(root, Proof("win", 11, (11, 7, 8), {11: "win"})).line == [10]
+    assert Knowledge(root, Proof("win", 5, (11, 7, 8), {11: "win"})).line == [11, 7, 8]
+    assert Knowledge(root, Proof("win", 11, (11, 7, 8), {11: "win"})).line == [10]
 
 
 @pytest.mark.parametrize(("plies", "best"), [(LAST_STAND, 1), (LAST_STAND + 2, 0)])
 def test_a_lost_position_is_played_on(plies, best):
     """Near the end the longest defence; before, what the search likes best, for the other side may err."""
     proof = Proof("loss", plies, (11, 4), dict.fromkeys((10, 11), "loss"))
-    verdict = Verdict(FakeRoot([5, 3]), proof)
-    assert (verdict.best, verdict.proof, verdict.value_to_move) == (best, LOSS, -1)
+    knowledge = Knowledge(FakeRoot([5, 3]), proof)
+    assert (knowledge.best, knowledge.proof, knowledge.value_to_move) == (best, LOSS, -1)
 
 
 # -- whose time it takes ----------------------------------------------------------------------------------------------

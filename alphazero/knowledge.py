@@ -13,7 +13,7 @@ _FOUND = {word: proof for proof, word in PROVEN.items()}
 LAST_STAND = 8  # plies before a proven loss within which holding out counts for more than what the search likes
 
 
-class Verdict:
+class Knowledge:
     """Arrays [moves] over the root's legal moves, in the order of `root.actions`; all from the mover's side.
 
     Both sources are exact, so they never contradict each other; where both know a result, the quicker one stands.
