@@ -4,7 +4,8 @@ from alphazero.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from alphazero.curves import TrainingCurves, curves_script, curves_style, find_runs, training_curves
 from alphazero.engine import Engine, EngineFull, EngineLimits
 from alphazero.game import Game, IllegalBoard, IllegalMove, Position, UnknownGame, game_names, get_game
-from alphazero.player import Player, SearchResult, load_player
+from alphazero.player import Player, load_player
+from alphazero.result import SearchResult
 from alphazero.settings import DEFAULT_LEVEL, LEVELS, Budget, Level, NetworkShape, SearchSettings
 
 __all__ = [

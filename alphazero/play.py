@@ -7,7 +7,8 @@ import contextlib
 import sys
 
 from alphazero.game import IllegalMove, Position
-from alphazero.player import Player, SearchResult, load_player
+from alphazero.player import Player, load_player
+from alphazero.result import SearchResult
 from alphazero.settings import DEFAULT_LEVEL, LEVELS
 from alphazero.text import parse_cell
 

@@ -6,8 +6,7 @@ import secrets
 import time
 import weakref
 import zlib
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,87 +16,14 @@ from alphazero import hub, proving
 from alphazero.checkpoint import CHECKPOINTS, CONFIG, Checkpoint, CheckpointError, load_checkpoint
 from alphazero.engine import Engine, Ticket, default_engine
 from alphazero.game import Game, Position, UnknownGame, get_game
-from alphazero.knowledge import PROVEN, Knowledge
+from alphazero.knowledge import Knowledge
 from alphazero.lane import Outcome
 from alphazero.model import Model
-from alphazero.pool import OPEN
 from alphazero.proof import Proof
 from alphazero.proving import NOTHING_KNOWN, Inquiry
+from alphazero.result import SearchResult, make_result
 from alphazero.settings import DEFAULT_LEVEL, Budget, Level, SearchSettings, check_type, check_whole, short
-
-
-@dataclass(frozen=True, eq=False)
-class SearchResult:
-    """What a search found. Arrays [actions] over all cells; values are value_to_move of the position searched."""
-
-    action: int
-    probs: np.ndarray  # what the search thinks of each move: shares of the visits, proven mistakes 0; sums to 1
-    value_to_move: float  # -1 (lost) to 1 (won) for the player to move
-    visits: np.ndarray
-    priors: np.ndarray  # the bare network's opinion, over legal moves
-    action_values: np.ndarray  # value_to_move after each move, still from the mover's side; NaN where never tried
-    proven: str | None  # "win", "loss" or "draw" for the side to move
-    proven_plies: int | None  # the proven end comes within so many plies
-    proven_moves: dict[int, str]  # moves whose result is certain, from the mover's side
-    line: list[int]  # expected play, beginning with the best move
-    simulations: int
-    seconds: float
-    stopped: str  # "simulations", "seconds", "proven", "memory", or "running" for a glance at a search under way
-    position: Position = field(repr=False)
-    outcome: Outcome = field(repr=False)  # for the engine: the tree to go on with
-    symmetry: int = field(repr=False)
-
-
-_Finish = Callable[[Outcome, Proof], SearchResult]
-
-
-class Thinking:
-    """A player's search under way, and his question to the game's prover: `result()`, `await`, `peek()`, `cancel()`."""
-
-    def __init__(self, ticket: Ticket, inquiry: Inquiry | None, finish: _Finish):
-        self._ticket = ticket
-        self._inquiry = inquiry
-        self._finish = finish
-
-    def result(self, timeout: float | None = None) -> SearchResult:
-        try:
-            outcome = self._ticket.result(timeout)
-            inquiry = self._open_inquiry(outcome)
-            return self._finish(outcome, inquiry.wait() if inquiry else NOTHING_KNOWN)
-        finally:
-            self._end_inquiry()
-
-    def __await__(self) -> Generator[Any, None, SearchResult]:
-        return self._wait().__await__()
-
-    async def _wait(self) -> SearchResult:
-        try:
-            outcome = await self._ticket
-            inquiry = self._open_inquiry(outcome)
-            return self._finish(outcome, await inquiry.wait_async() if inquiry else NOTHING_KNOWN)
-        finally:
-            self._end_inquiry()
-
-    def _open_inquiry(self, outcome: Outcome) -> Inquiry | None:
-        """The question to wait for; none if the search has found the proof itself."""
-        return self._inquiry if outcome.root.proof == OPEN else None
-
-    def _end_inquiry(self) -> None:
-        if self._inquiry is not None:
-            self._inquiry.cancel()
-
-    def peek(self) -> SearchResult | None:
-        """What it thinks so far; None before there is anything."""
-        outcome = self._ticket.peek()
-        known = NOTHING_KNOWN if self._inquiry is None else self._inquiry.known()
-        return None if outcome is None else self._finish(outcome, known)
-
-    def cancel(self) -> bool:
-        self._end_inquiry()
-        return self._ticket.cancel()
-
-    def done(self) -> bool:
-        return self._ticket.done()
+from alphazero.thinking import Thinking
 
 
 class Player:
@@ -215,7 +141,9 @@ class Player:
 
         def finish(outcome: Outcome, proof: Proof) -> SearchResult:
             seconds = outcome.seconds if proof is NOTHING_KNOWN else time.perf_counter() - begun
-            return _result(position, outcome, Knowledge(outcome.root, proof), seconds, symmetry, strength, draw, slip)
+            return make_result(
+                position, outcome, Knowledge(outcome.root, proof), seconds, symmetry, strength, draw, slip
+            )
 
         return Thinking(ticket, inquiry, finish)
 
@@ -341,62 +269,5 @@ def _inquire(position: Position, strength: Level, ticket: Ticket) -> Inquiry | N
     return Inquiry(position, strength.proof_nodes, deadline, on_win)
 
 
-def _result(
-    position: Position,
-    outcome: Outcome,
-    knowledge: Knowledge,
-    seconds: float,
-    symmetry: int,
-    strength: Level,
-    draw: float,
-    slip: float,
-) -> SearchResult:
-    """The outcome of a search in its agreed orientation, seen from the caller's again."""
-    root = outcome.root
-    probs = knowledge.probs
-    table = position.game.symmetries[symmetry]
-    undo = position.game.symmetries[position.game.inverses[symmetry]]
-
-    def back(values: np.ndarray, fill: float = 0.0) -> np.ndarray:
-        return root.spread(values, fill)[table]  # what stands at table[cell] over there belongs to `cell` here
-
-    if slip < strength.slips:
-        pick = int(draw * len(root.actions))
-    else:
-        pick = knowledge.best if strength.temperature == 0 else _sample(probs, strength.temperature, draw)
-    return SearchResult(
-        action=int(undo[root.actions[pick]]),
-        probs=back(probs),
-        value_to_move=knowledge.value_to_move,
-        visits=back(root.visits),
-        priors=back(root.priors),
-        action_values=back(knowledge.values, np.nan),
-        proven=PROVEN[knowledge.proof],
-        proven_plies=knowledge.plies,
-        proven_moves={
-            int(undo[action]): word
-            for action, proof in zip(root.actions, knowledge.proofs, strict=True)
-            if (word := PROVEN[int(proof)]) is not None
-        },
-        line=[int(undo[action]) for action in knowledge.line],
-        simulations=root.simulations,
-        seconds=seconds,
-        stopped=outcome.stopped,
-        position=position,
-        outcome=outcome,
-        symmetry=symmetry,
-    )
-
-
 def _network_opinion(outcome: Outcome) -> tuple[np.ndarray, float]:
     return outcome.root.spread(outcome.root.priors), outcome.root.network_value
-
-
-def _sample(probs: np.ndarray, temperature: float, draw: float) -> int:
-    """An index drawn from probs^(1/temperature), `draw` being uniform in 0..1."""
-    with np.errstate(divide="ignore"):
-        logs = np.log(probs)
-        weights = np.exp(np.maximum(logs - logs.max(), -1e4) / max(temperature, 1e-6))
-    weights[probs == 0] = 0
-    chosen = int(np.searchsorted(np.cumsum(weights / weights.sum()), draw, side="right"))
-    return min(chosen, int(np.flatnonzero(weights)[-1]))  # rounding must not reach past the last possible move

@@ -67,6 +67,20 @@ def test_a_budget_takes_the_place_of_the_levels(rest):
     assert move(rest, board=EMPTY, level="hard", simulations=3).json()["simulations"] == 3
 
 
+def test_only_the_top_level_says_what_the_prover_knows(rest):
+    """Blue to answer a first move in the centre: B2 wins by force, as docs/chain-reaction-solved.md shows."""
+    board = [[0] * 5 for _ in range(5)]
+    board[2][2] = 3
+    for level, proven in (("hard", None), ("master", "win")):
+        got = move(rest, "chain_reaction", board=board, currentPlayer=-1, level=level, simulations=20).json()
+        assert got["proven"] == proven
+    assert got["rootValue"] == 1
+    assert got["action"] in (6, 8, 16, 18)
+    facts = {game["name"]: game for game in ask(rest, "GET", "/games").json()["games"]}
+    solvers = {level["name"] for level in facts["gomoku"]["levels"] if level["solver"]}
+    assert solvers == {"master"}
+
+
 def test_temperature_and_seed(rest):
     same = [move(rest, board=EMPTY, simulations=30, temperature=1, seed=3).json()["action"] for _ in range(3)]
     assert len(set(same)) == 1

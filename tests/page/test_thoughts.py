@@ -49,6 +49,27 @@ def test_a_proof_is_told_in_words(tab):
     assert explained == ["N", "Q", "P", "Sum"]
 
 
+def test_the_board_says_who_wins_by_force_and_how_soon(tab):
+    page = tab("chain_reaction", level="master")
+    page.play(12)
+    assert page.detail == "Blue played B2. Blue wins by force: 42 moves left at most."
+    page.play(12)
+    assert "Blue wins by force" in page.detail
+    left = int(page.detail.split(": ")[1].split()[0])
+    assert left <= 40
+    page.press("undo")
+    page.idle("[data-ply='2']")
+    assert "by force" not in page.detail
+
+
+def test_two_people_hear_of_a_forced_win_too(tab):
+    page = tab("gomoku", side="both")
+    for cell, ply in zip((39, 0, 40, 2, 41, 4), range(1, 7), strict=True):
+        page.click(cell)
+        page.idle(f"[data-ply='{ply}']")
+    page.says("Black wins by force: 3 moves left at most.")
+
+
 def test_the_bar_says_whose_it_is(tab):
     page = tab("gomoku", at="E5-D4-F6")
     page.page.wait_for_selector(".azp-bar[data-known='true']")
