@@ -20,8 +20,6 @@ Such a module imports nothing of the engine but this one, `alphazero.game` and `
 from __future__ import annotations
 
 import asyncio
-import importlib
-import importlib.util
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -143,8 +141,7 @@ class NetAgent(Agent):
 
     def pick(self, outcome: Outcome) -> int:
         """The action to play after a finished search."""
-        if outcome.stopped == "memory":  # how far it came depends on the other games, so nothing could be repeated
-            raise ValueError(f"{self.name}: the engine has too little tree memory; play fewer games in parallel")
+        refuse_memory(self.name, outcome.stopped)
         return int(outcome.root.actions[outcome.root.best])
 
     def describe(self) -> dict[str, Any]:
@@ -212,11 +209,20 @@ class LevelAgent(Agent):
 
 class _LevelInGame(Contestant):
     def __init__(self, agent: LevelAgent, seat: Seat):
+        self._name = agent.name
         self._player = Player(agent.model, level=agent.level, engine=seat.engine)
         self._seed = seat.seed
 
     async def choose(self, position: Position) -> int:
-        return (await self._player.search_async(position, seed=mix(self._seed, position.plies))).action
+        result = await self._player.search_async(position, seed=mix(self._seed, position.plies))
+        refuse_memory(self._name, result.stopped)
+        return result.action
+
+
+def refuse_memory(name: str, stopped: str) -> None:
+    """A search that ran out of memory depends on the other games, so nothing could be repeated: end the match."""
+    if stopped == "memory":
+        raise ValueError(f"{name}: the engine has too little tree memory; play fewer games in parallel")
 
 
 def mix(*numbers: int) -> int:
@@ -281,8 +287,8 @@ def _pattern(usage: str) -> str:
 
 
 def _additions(game: Game) -> dict[str, Callable[..., Agent]]:
-    module = f"{game.name}.agents"
-    return importlib.import_module(module).AGENTS if importlib.util.find_spec(module) else {}
+    part = game.part("agents")
+    return {} if part is None else part.AGENTS
 
 
 def read_whole(name: str, text: str, low: int, high: int) -> int:

@@ -129,8 +129,17 @@ class Game:
         return self._own("tactics", "tactics")
 
     def _own(self, module: str, name: str) -> Any:
+        part = self.part(module)
+        return None if part is None else getattr(part, name)
+
+    def part(self, module: str) -> Any:
+        """A module of this name in the game's package, or None; a game in a single file has no parts."""
         path = f"{self.name}.{module}"
-        return getattr(importlib.import_module(path), name) if importlib.util.find_spec(path) else None
+        try:
+            found = importlib.util.find_spec(path)
+        except ModuleNotFoundError:
+            return None
+        return importlib.import_module(path) if found else None
 
     def start(self) -> Position:
         """The empty board, +1 to move."""

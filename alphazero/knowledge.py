@@ -41,7 +41,7 @@ class Knowledge:
         """Which move to make: the proven one; where all is lost, what the search likes until the end is near."""
         root = self._root
         if self.proof == LOSS and root.proof == OPEN:
-            return self._where[line[0]] if self.plies is not None and self.plies <= LAST_STAND else root.best
+            return self._where[line[0]] if line and self.plies is not None and self.plies <= LAST_STAND else root.best
         if self.proof != OPEN and line:
             return self._where[line[0]]
         if self.proofs[root.best] != LOSS or (self.proofs == LOSS).all():

@@ -131,7 +131,8 @@ class Lane:
         self.jobs.append(job)
         job.future.add_done_callback(self._notice)
         self._changed()
-        self.attention |= job.hurried  # it may have been hurried on its way here
+        if job.hurried:  # on its way here
+            self.attention = True
         self._stats.in_flight(self.game.name, 1)
 
     def _notice(self, future: Future[Outcome]) -> None:
@@ -143,9 +144,9 @@ class Lane:
             return -1
         kept = self._kept.get(job.previous.token)
         moves = job.position.moves_since(kept.position) if kept else None
-        if kept is None or moves is None or kept.solver != job.settings.solver or job.settings.candidates:
+        if kept is None or moves is None or kept.solver != job.settings.solver:
             return -1
-        if job.settings.leaf_nodes:  # a position that tactics have cut short is no root to look at
+        if job.settings.candidates or job.settings.leaf_nodes:
             return -1
         del self._kept[job.previous.token]
         if self._forest.resume(kept.tree, moves, job.limit, job.settings, job.seed):
@@ -180,7 +181,7 @@ class Lane:
             job.future.set_running_or_notify_cancel()
             return
         outcome = self._outcome(job, stopped, next(_tokens))
-        if job.keep:
+        if job.keep and not job.settings.leaf_nodes:  # a position that tactics have cut short is no root to go on from
             self._kept[outcome.token] = _Kept(job.tree, job.position, job.settings.solver)
         else:
             self._close(job.tree)

@@ -20,7 +20,7 @@ from alphazero.knowledge import Knowledge
 from alphazero.lane import Outcome
 from alphazero.model import Model
 from alphazero.proof import Proof
-from alphazero.proving import NOTHING_KNOWN, Inquiry
+from alphazero.proving import Inquiry
 from alphazero.result import SearchResult, make_result
 from alphazero.settings import DEFAULT_LEVEL, Budget, Level, SearchSettings, check_type, check_whole, short
 from alphazero.thinking import Thinking
@@ -102,7 +102,8 @@ class Player:
 
         The answer to a turned or mirrored position is the same answer turned or mirrored: every search runs in one
         agreed orientation of the board. `previous` is this player's last result in the same game: what of its tree
-        leads on from this position is kept, and its visits count towards the budget.
+        leads on from this position is kept, and its visits count towards the budget. A level with tactics at the
+        leaves begins anew: its trees leave out moves that do not matter to a proof, but to whoever looks at them.
         """
         check_type("position", position, Position)
         if previous is not None:
@@ -116,11 +117,12 @@ class Player:
             strength = replace(strength, temperature=temperature, slips=0.0)
         if proof_nodes is not None:
             strength = replace(strength, proof_nodes=proof_nodes)
-        begun = time.perf_counter()
         seed = _check_seed(seed) if seed is not None else self._seed
         if seed is None:
             seed = secrets.randbits(32)
-        settings = replace(self._settings, leaf_nodes=strength.leaf_nodes) if strength.leaf_nodes else self._settings
+        settings = self._settings
+        if strength.leaf_nodes and settings.solver:
+            settings = replace(settings, leaf_nodes=strength.leaf_nodes)
         if previous is not None and position.moves_since(previous.position) is not None:
             symmetry = previous.symmetry  # go on in the orientation of the old tree
         else:
@@ -139,13 +141,12 @@ class Player:
         rng = np.random.default_rng([seed, zlib.crc32(turned.state.tobytes())])
         draw, slip = float(rng.random()), float(rng.random())
 
-        def finish(outcome: Outcome, proof: Proof) -> SearchResult:
-            seconds = outcome.seconds if proof is NOTHING_KNOWN else time.perf_counter() - begun
+        def finish(outcome: Outcome, proof: Proof, seconds: float) -> SearchResult:
             return make_result(
                 position, outcome, Knowledge(outcome.root, proof), seconds, symmetry, strength, draw, slip
             )
 
-        return Thinking(ticket, inquiry, finish)
+        return Thinking(ticket, inquiry, strength.seconds is not None, finish)
 
     def evaluate(self, position: Position) -> tuple[np.ndarray, float]:
         """The bare network, no search: probabilities [actions] over the legal moves, and value_to_move."""
@@ -256,14 +257,18 @@ def _check_seed(seed: int | None) -> int | None:
 
 
 def _inquire(position: Position, strength: Level, ticket: Ticket) -> Inquiry | None:
-    """Ask the game's prover, if there is one and the strength calls for it; a proven win ends the search."""
+    """Ask the game's prover, if there is one and the strength calls for it.
+
+    Where time counts, a proven win ends the search; where simulations do, nothing may depend on the clock.
+    """
     if not strength.proof_nodes or position.game.prove is None:
         return None
     deadline = float("inf") if strength.seconds is None else time.perf_counter() + strength.seconds
     hurry = weakref.WeakMethod(ticket.hurry)  # the prover must not keep a search alive that nobody waits for
 
     def on_win() -> None:
-        if method := hurry():
+        method = hurry()
+        if method is not None and strength.seconds is not None:
             method()
 
     return Inquiry(position, strength.proof_nodes, deadline, on_win)

@@ -97,7 +97,7 @@ class SearchSettings(_Settings):
         if not isinstance(self.solver, bool):
             raise ValueError(f"solver must be True or False, not {self.solver!r}")
         check_whole("candidates", self.candidates, 0, 1024)
-        check_whole("leaf_nodes", self.leaf_nodes, 0, 10**6)
+        check_whole("leaf_nodes", self.leaf_nodes, 0, MAX_LEAF_NODES)
         if self.leaf_nodes and not self.solver:
             raise ValueError("leaf_nodes are for proofs, and those need the solver")
         if self.candidates and self.noise_fraction:
@@ -108,6 +108,7 @@ MAX_SIMULATIONS = 100_000
 MAX_SECONDS = 600.0
 MAX_TEMPERATURE = 10.0
 MAX_PROOF_NODES = 10**9
+MAX_LEAF_NODES = 10**6
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class Level(_Settings):
         check_number("temperature", self.temperature, 0.0, MAX_TEMPERATURE)
         check_number("slips", self.slips, 0.0, 1.0)
         check_whole("proof_nodes", self.proof_nodes, 0, MAX_PROOF_NODES)
-        check_whole("leaf_nodes", self.leaf_nodes, 0, 10**6)
+        check_whole("leaf_nodes", self.leaf_nodes, 0, MAX_LEAF_NODES)
 
 
 DEFAULT_LEVELS = {

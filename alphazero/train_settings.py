@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from alphazero.settings import MAX_SIMULATIONS, NetworkShape, SearchSettings, _Settings, check_number, check_whole
+from alphazero.settings import (
+    MAX_LEAF_NODES,
+    MAX_SIMULATIONS,
+    NetworkShape,
+    SearchSettings,
+    _Settings,
+    check_number,
+    check_whole,
+)
 
 ROOTS = ("gumbel", "puct")
 GATES = ("sprt", "score", "none")
@@ -44,6 +52,9 @@ class TrainSettings(_Settings):
     simulations: int = _whole(32, 2, MAX_SIMULATIONS, "simulations a recorded move at the start of the run")
     simulations_end: int = _whole(96, 2, MAX_SIMULATIONS, "simulations a recorded move at its end")
     candidates: int = _whole(16, 2, 1024, "moves that a Gumbel root halves")
+    leaf_nodes: int = _whole(
+        0, 0, MAX_LEAF_NODES, "what the game's tactics may spend on each new position of self-play"
+    )
     full_fraction: float = _number(0.25, 0.01, 1.0, "puct: fraction of moves searched fully and recorded")
     cheap_fraction: float = _number(0.2, 0.01, 1.0, "puct: simulations of the other moves, as part of the full ones")
     noise_fraction: float = _number(0.25, 0.0, 1.0, "puct: Dirichlet noise at the root of full searches")
@@ -53,7 +64,8 @@ class TrainSettings(_Settings):
     temperature_plies: float = _number(8.0, 0.1, 1000.0, "plies in which it falls by half")
     opening_fraction: float = _number(0.75, 0.0, 1.0, "fraction of games that begin with random moves")
     opening_plies: int = _whole(4, 1, 100, "at most so many of them")
-    play_on: float = _number(0.25, 0.0, 1.0, "fraction of games played to the end although the outcome is proven")
+    draw_margin: float = _number(0.0, 0.0, 1.0, "a game is drawn once its value stays so near 0 (0: never)")
+    play_on: float = _number(0.25, 0.0, 1.0, "fraction of games played to the end although proven or drawn so")
 
     window_games: int = _whole(50_000, 1, 50_000, "games to learn from, at most; the oldest go first")
     window_start: int = _whole(4000, 1, 50_000, "window at the start of the run, in games")
@@ -110,7 +122,7 @@ class TrainSettings(_Settings):
         """The game's search with this run's way to explore."""
         gumbel = self.root == "gumbel"
         changes = {"candidates": self.candidates} if gumbel else {"noise_fraction": self.noise_fraction}
-        return SearchSettings.from_dict({**vars(settings), **changes})
+        return SearchSettings.from_dict({**vars(settings), **changes, "leaf_nodes": self.leaf_nodes})
 
     def simulations_at(self, iteration: int) -> int:
         """Simulations grow by the same factor every iteration, from the first (1) to the last planned."""

@@ -21,6 +21,7 @@ from chain_reaction.table import new_table
 
 SLICE = 4096  # positions between two looks at the clock: some 4 ms
 MEGABYTES = 64
+BOOK_LINE = 12  # plies of the line that goes with the stored strategy: a look must cost next to nothing
 WORDS = {1: "win", -1: "loss"}
 _loading = threading.Lock()
 
@@ -48,14 +49,14 @@ class View:
                 found[action] = -result, plies + 1
         return found
 
-    def line(self, position: Position) -> tuple[int, ...]:
+    def line(self, position: Position, most: int) -> tuple[int, ...]:
         """From a decided position: the winner wins as soon as he can, the loser holds out, both by the bounds known.
 
         It ends early if the table had no room for all of the proof.
         """
-        actions = []
+        actions: list[int] = []
         result, bound = self.look(position)
-        while result and position.winner is None:
+        while result and position.winner is None and len(actions) < most:
             plies_of = {action: plies for action, (found, plies) in self.moves(position).items() if found == result}
             if not plies_of:
                 break
@@ -76,7 +77,7 @@ def prove(position: Position, effort: Effort) -> Proof:
     if known is not None:
         view = View(known, -1)
         if view.look(position)[0]:
-            return _report(position, view, 0)
+            return _report(position, view, 0, BOOK_LINE)
     return search(position, effort, new_table(effort.nodes, MEGABYTES))
 
 
@@ -100,16 +101,21 @@ def search(position: Position, effort: Effort, table: np.ndarray) -> Proof:
     return _report(position, views[0], nodes)
 
 
-def _report(position: Position, view: View, nodes: int) -> Proof:
+def _report(position: Position, view: View, nodes: int, most: int = PLY_LIMIT) -> Proof:
     result, plies = view.look(position)
-    moves = {action: WORDS[found] for action, (found, _) in view.moves(position).items()}
+    known = view.moves(position)
+    moves = {action: WORDS[found] for action, (found, _) in known.items()}
+    wins = [(bound, action) for action, (found, bound) in known.items() if found > 0]
+    if wins and not result:  # a win in sight, before anybody has asked about the position itself
+        plies, action = min(wins)
+        return Proof("win", plies, (action,), moves, nodes)
     if not result:
         return Proof(moves=moves, nodes=nodes)
     if result < 0:
         moves = dict.fromkeys(position.legal_moves(), "loss")
-    line = view.line(position)
-    if result > 0:
-        moves[line[0]] = "win"
+    line = view.line(position, most)
+    if result > 0 and not line:  # the table had no room for the winning move: nothing that one could play
+        return Proof(moves=moves, nodes=nodes)
     return Proof(WORDS[result], plies, line, moves, nodes)
 
 

@@ -110,6 +110,8 @@ GAME = Game(
         simulations_end=128,
         opening_plies=5,
         temperature_plies=5.0,
+        leaf_nodes=50,
+        draw_margin=0.05,
         anchors="rollout@1000 rollout@5000",
     ),
 )

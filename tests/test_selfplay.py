@@ -234,3 +234,18 @@ def test_reading_says_what_is_wrong(tmp_path):
     path.write_bytes(b"x")
     with pytest.raises(DamagedShard, match="not named"):
         read_shard(path, get_game("gomoku"))
+
+
+def test_a_game_that_stays_even_ends_as_a_draw_unless_played_on():
+    """A margin of 1 takes every unproven search for even: the game ends at the fourth."""
+    for samples in play("gomoku", games=20, draw_margin=1.0, play_on=0.0, opening_fraction=0.0):
+        assert len(samples) == 4
+        assert samples.winner[0] == 0
+        assert not samples.outcome.any()
+    assert all(len(samples) > 4 for samples in play("gomoku", games=3, draw_margin=1.0, play_on=1.0))
+
+
+def test_tactics_prove_games_sooner():
+    plain, sharp = (play("gomoku", games=40, leaf_nodes=nodes, draw_margin=0.0, play_on=0.0) for nodes in (0, 50))
+    assert np.mean([len(samples) for samples in sharp]) < np.mean([len(samples) for samples in plain])
+    assert all(abs(samples.search_value[-1]) in (0, 1) for samples in sharp)

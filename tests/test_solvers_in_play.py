@@ -1,15 +1,21 @@
 """Provers beside the search: what a player makes of a proof, and that nobody waits for another's question."""
 
 import asyncio
+import contextlib
 import gc
+import subprocess
+import sys
 import threading
+from concurrent.futures import CancelledError
 from dataclasses import replace
+from queue import PriorityQueue
 
 import numpy as np
 import pytest
 
-from alphazero import Engine, SearchSettings, get_game
+from alphazero import Engine, SearchSettings, get_game, proving
 from alphazero.agents import make_agents
+from alphazero.game import PROJECT
 from alphazero.knowledge import LAST_STAND, Knowledge
 from alphazero.match import play_match
 from alphazero.player import Player
@@ -197,8 +203,10 @@ class StubbornProver:
 
     def __init__(self):
         self.began, self.ended = threading.Semaphore(0), threading.Semaphore(0)
+        self.asked = []
 
     def __call__(self, position, effort):
+        self.asked.append(effort.nodes)
         if effort.nodes:
             self.began.release()
             while not effort.is_over():
@@ -259,6 +267,61 @@ def test_time_is_up_for_the_prover_too(stubborn):
     acquire(stubborn.ended)
 
 
+def test_cancelling_wakes_whoever_waits_in_the_queue(stubborn):
+    first = patient().start(GOMOKU.start())
+    acquire(stubborn.began)
+    second = patient().start(GOMOKU.start())
+
+    def wait():
+        with contextlib.suppress(CancelledError):  # or an answer without a proof, if the search itself was done before
+            second.result()
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    second.cancel()
+    waiter.join(60)
+    assert not waiter.is_alive()
+    assert not stubborn.ended.acquire(blocking=False), "the first goes on"
+    first.cancel()
+    acquire(stubborn.ended)
+
+
+def test_a_timeout_covers_the_proof_too(stubborn):
+    thinking = patient().start(GOMOKU.start())
+    acquire(stubborn.began)
+    assert not thinking.done()
+    assert thinking.result(timeout=0.5).proven is None
+    assert thinking.done()
+    assert thinking.result().seconds == thinking.result().seconds
+    acquire(stubborn.ended)
+
+
+def test_small_questions_go_first(stubborn):
+    first = patient().start(GOMOKU.start())
+    acquire(stubborn.began)
+    large = patient().start(GOMOKU.start().play(0), proof_nodes=10**8)
+    small = patient().start(GOMOKU.start().play(1), proof_nodes=10**3)
+    for thinking in (first, small, large):
+        thinking.cancel()
+        acquire(stubborn.ended)
+        if thinking is not large:
+            acquire(stubborn.began)
+    assert [nodes for nodes in stubborn.asked if nodes] == [10**9, 10**3, 10**8]
+
+
+def test_a_program_ends_while_a_proof_runs():
+    code = """
+from alphazero import get_game, load_player
+game = get_game("chain_reaction")
+thinking = load_player("chain_reaction").start(game.start().play(0).play(24), simulations=2, proof_nodes=10**9)
+while not thinking._ticket.done():
+    pass
+print("the end")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, timeout=300)
+    assert (done.stdout, done.returncode) == ("the end\n", 0), done.stderr
+
+
 def test_nobody_waits_for_anothers_proof(stubborn):
     """While the prover is taken, a search with a time limit and one without a prover are answered."""
     first = patient().start(GOMOKU.start())
@@ -278,10 +341,51 @@ def test_a_prover_that_fails_costs_no_move(monkeypatch):
     assert patient().search(GOMOKU.start()).simulations == 8
 
 
-def test_a_proven_win_ends_the_search(monkeypatch):
+def test_a_proven_win_ends_a_search_by_the_clock_and_no_other(monkeypatch):
     monkeypatch.setitem(GOMOKU.__dict__, "prove", lambda *_: Proof("win", 9, (40, 1), {40: "win"}))
-    result = patient().search(GOMOKU.start(), simulations=100_000, level=replace(LONG, simulations=1))
+    level = replace(LONG, simulations=100_000, seconds=500.0)
+    result = patient().search(GOMOKU.start(), level=level)
     assert (result.action, result.stopped, result.proven_plies) == (40, "proven", 9)
+    result = patient().search(GOMOKU.start(), level=replace(level, simulations=20, seconds=None))
+    assert (result.action, result.stopped, result.simulations) == (40, "simulations", 20)
+
+
+def test_a_tree_cut_by_tactics_is_not_gone_on_with():
+    player = Player(uniform_model(GOMOKU), seed=0)
+    position = load()[0].position()
+    sharp = player.search(position, level=Level(simulations=50, leaf_nodes=50))
+    after = position.play(sharp.action)
+    plain = player.search(after, simulations=20, previous=sharp)
+    assert (plain.priors > 0).sum() == len(after.legal_moves())
+
+
+@pytest.mark.parametrize("game", [CHAIN, GOMOKU], ids=lambda game: game.name)
+def test_a_master_by_simulations_can_be_repeated(game):
+    rng = np.random.default_rng(4)
+    player = Player(fixed_model(game), seed=1)
+    for position in [random_position(game, rng, plies) for plies in (4, 12, 20)]:
+        one, other = player.search(position, **MASTER), player.search(position, **MASTER)
+        assert (one.action, one.proven, one.proven_plies, one.line) == (
+            other.action, other.proven, other.proven_plies, other.line
+        )  # fmt: skip
+        assert (one.visits == other.visits).all()
+
+
+def test_a_win_at_once_is_played_even_if_the_prover_is_taken(monkeypatch):
+    """A first look knows it, with two simulations and no time for the prover."""
+    monkeypatch.setattr("alphazero.proving._questions", lambda process: PriorityQueue())  # nobody answers
+    rng = np.random.default_rng(2)
+    player = Player(fixed_model(CHAIN), seed=0)
+    proving.warm_up(CHAIN)
+    found = 0
+    while found < 10:
+        position = random_position(CHAIN, rng, int(rng.integers(4, 40)))
+        wins = [m for m in position.legal_moves() if position.play(m).winner == position.to_move]
+        if wins:
+            found += 1
+            result = player.search(position, level=Level(simulations=2, seconds=0.02, proof_nodes=1000))
+            assert result.action in wins
+            assert (result.proven, result.proven_plies) == ("win", 1)
 
 
 def test_the_provers_own_effort_is_heard():

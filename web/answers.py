@@ -31,7 +31,7 @@ MAX_RUNNING = 1024  # searches that can be peeked at; the engine refuses long be
 ASKS = ("show", "reply", "hint", "judge")
 # A hint is worth more than the level one plays against, and it should know what is certain; so should the win bar.
 HINT: dict[str, Any] = {"level": "hard", "proof_nodes": 100_000}
-JUDGE: dict[str, Any] = {"simulations": 32, "proof_nodes": 20_000}
+JUDGE: dict[str, Any] = {"simulations": 32, "seconds": 0.5, "proof_nodes": 20_000}
 GLANCE = 0.2  # seconds between two looks whether the client is still there
 SEARCH_ID = re.compile(r"[0-9a-f]{32}")
 

@@ -109,6 +109,7 @@ function makePlay(game, parts, onChange) {
   function judged(told, replied) {
     const won = { win: told.toMove, loss: -told.toMove }[told.proven];
     const kept = !replied || told.proven !== 'win' || told.action === told.line[0];
+    if (!won && !replied && verdict?.ply === told.ply) return; // a shorter look takes nothing back
     verdict = won && kept ? { ply: told.ply + replied, winner: won, plies: told.plies - replied } : null;
   }
 
