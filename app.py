@@ -127,10 +127,11 @@ def training_token(args: argparse.Namespace) -> str | None:
 
 
 def get_ready(players: dict[str, Player], ready: threading.Event) -> None:
+    from alphazero.warming import warm_up
     from web.views import view
 
+    warm_up(players.values())
     for player in players.values():
-        player.warm_up()
         start = player.game.start()
         view(start.play(start.legal_moves()[0]), before=start)  # compiles the rules as the page calls them
     ready.set()

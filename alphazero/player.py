@@ -167,8 +167,13 @@ class Player:
     def warm_up(self) -> None:
         """Load and compile now, so that the first search is not slower than the tenth."""
         self.engine.warm_up(self.model)
-        if any(level.proof_nodes for level in self.game.levels.values()):
+        if self.uses_prover:
             proving.warm_up(self.game)
+
+    @property
+    def uses_prover(self) -> bool:
+        """Does any of the game's levels ask its prover?"""
+        return any(level.proof_nodes for level in self.game.levels.values())
 
 
 def get_level(game: Game, level: str | Level) -> Level:
