@@ -94,6 +94,7 @@ GAME = Game(
     legal=legal,
     encode=encode,
     check_board=check_board,
+    explain_illegal=lambda cells, player, action: "is taken; choose an empty point.",
     winning_cells=winning_cells,
     network=NetworkShape(planes=4, channels=64, blocks=5),
     search=SearchSettings(c_puct=1.5, noise_alpha=0.15),

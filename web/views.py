@@ -75,7 +75,7 @@ def _moves(game: Game, result: SearchResult) -> list[dict[str, Any]]:
         {
             "cell": cell,
             "n": int(result.visits[cell]),
-            "q": _round(q[cell]) if tried[cell] else None,
+            "q": _round(q[cell]),  # what the search takes it to be worth, if n is 0
             "p": _round(result.priors[cell]),
             "sum": _round(total[cell]),
             "proven": result.proven_moves.get(cell),

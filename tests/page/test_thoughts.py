@@ -43,7 +43,7 @@ def test_a_proof_is_told_in_words(tab):
     page.press("hint")
     page.idle()
     page.page.wait_for_selector(".azp-thoughts[data-kind='hint']")
-    assert "Black can force a win" in page.page.inner_text(".azp-about")
+    assert "Black wins with the next move." in page.page.inner_text(".azp-about")
     assert "wins" in page.page.locator(".azp-table tbody tr").first.inner_text()
     explained = page.page.locator(".azp-explain dt").all_inner_texts()
     assert explained == ["N", "Q", "P", "Sum"]
@@ -52,22 +52,26 @@ def test_a_proof_is_told_in_words(tab):
 def test_the_board_says_who_wins_by_force_and_how_soon(tab):
     page = tab("chain_reaction", level="master")
     page.play(12)
-    assert page.detail == "Blue played B2. Blue wins by force: 42 moves left at most."
+    assert page.detail == "Blue played B2. Blue wins by force: 42\u00a0moves left at most."
     page.play(12)
     assert "Blue wins by force" in page.detail
-    left = int(page.detail.split(": ")[1].split()[0])
+    left = int(page.detail.split(": ")[1].split("\u00a0")[0])
     assert left <= 40
     page.press("undo")
     page.idle("[data-ply='2']")
     assert "by force" not in page.detail
 
 
-def test_two_people_hear_of_a_forced_win_too(tab):
+def test_two_people_hear_of_a_forced_win_only_if_they_want_to(tab):
     page = tab("gomoku", side="both")
+    assert page.page.locator("select.azp-level").is_disabled()
     for cell, ply in zip((39, 0, 40, 2, 41, 4), range(1, 7), strict=True):
         page.click(cell)
         page.idle(f"[data-ply='{ply}']")
-    page.says("Black wins by force: 3 moves left at most.")
+    page.page.wait_for_selector(".azp-bar[data-chance='100']")
+    assert "by force" not in page.detail
+    page.page.get_by_role("switch", name="Show its thoughts").check()
+    page.says("Black wins by force: 3\u00a0moves left at most.")
 
 
 def test_the_bar_says_whose_it_is(tab):

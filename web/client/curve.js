@@ -19,8 +19,8 @@ function makeBar() {
     const names = { first: named(1), second: named(-1), a, b: 100 - a };
     node.dataset.known = known;
     node.dataset.chance = a;
-    setText(first, known ? `${names.first} ${a} %` : names.first);
-    setText(second, known ? `${100 - a} % ${names.second}` : names.second);
+    setText(first, known ? `${names.first} ${a}%` : names.first);
+    setText(second, known ? `${100 - a}% ${names.second}` : names.second);
     part.style.width = `${a}%`;
     node.setAttribute('aria-label', t(known ? 'chances' : 'chances.none', names));
   }
@@ -38,7 +38,7 @@ function makeCurve() {
   const text = (x, y, anchor) => draw('text', { x, y, 'text-anchor': anchor });
   const axis = [1, 0, -1].flatMap((value) => [
     draw('line', { class: 'azp-curve-rule', x1: left, x2: right, y1: height(value), y2: height(value) }),
-    Object.assign(text(left - 7, height(value) + 4, 'end'), { textContent: `${chance(value)} %` }),
+    Object.assign(text(left - 7, height(value) + 4, 'end'), { textContent: `${chance(value)}%` }),
   ]);
   const [begin, end] = [text(left, 116, 'middle'), text(right, 116, 'end')];
   const area = draw('path', { class: 'azp-curve-area' });

@@ -4,8 +4,9 @@ function makeChooser(name, onChange) {
   const select = make('select', { class: `azp-${name}`, onchange: () => onChange(select.value) });
   const node = make('label', { class: 'azp-choice' }, text, select);
 
-  function show(label, options, value) {
+  function show(label, options, value, idle = false) {
     setText(text, label);
+    select.disabled = idle;
     const wanted = JSON.stringify(options);
     if (select.dataset.options !== wanted) {
       select.dataset.options = wanted;
@@ -29,11 +30,11 @@ function makeChoices({ onSide, onLevel }) {
       ['first', t('side.first', { player: first })], ['second', t('side.second', { player: second })],
       ['both', t('side.both')], ['watch', t('side.watch')],
     ], played.side);
-    level.show(t('level'), Object.keys(game.levels).map((name) => [name, t(`level.${name}`)]), played.level);
+    level.show(t('level'), Object.keys(game.levels).map((name) => [name, t(`level.${name}`)]), played.level, played.side === 'both');
     const { simulations, seconds } = game.levels[played.level];
     const work = seconds ? t('effort.seconds', { seconds: number(seconds) })
       : t('effort.simulations', { simulations: number(simulations) });
-    setText(effort, `${t(`feels.${played.level}`)} ${work}`);
+    setText(effort, played.side === 'both' ? t('feels.both') : join(t(`feels.${played.level}`), work));
     untrained.hidden = game.trained;
     setText(untrained, t('untrained'));
   }

@@ -68,7 +68,7 @@ function makePlay(game, parts, onChange) {
   async function take(what, answer) {
     const step = answer.moves.length === played.moves.length + 1 || (view && answer.moves.length === view.moves.length + 1);
     const waves = step && view ? answer.waves || [] : [];
-    const turn = waiting = { what: 'paint', controller: new AbortController() };
+    const turn = waiting = { what: 'paint', bursting: waves.length > 0, controller: new AbortController() };
     view = answer;
     if (answer.moves.length > played.moves.length) played.linked = false;
     played.moves = answer.moves;
@@ -79,6 +79,7 @@ function makePlay(game, parts, onChange) {
     hint = what === 'hint' ? answer.hint : null;
     learn(what, answer);
     save();
+    tell();
     const shown = painted.then(() => board.show(view, { waves, hint }));
     painted = shown.catch(() => {});
     if (aiToMove() && what === 'show') { waiting = null; next(shown); return; }
@@ -115,7 +116,9 @@ function makePlay(game, parts, onChange) {
 
   function forced() {
     if (!verdict || verdict.ply !== played.moves.length || winner() !== null) return '';
-    return ` ${t('forced', { player: name(verdict.winner), plies: verdict.plies })}`;
+    if (played.side === 'both' && !parts.thoughts.on) return ''; // two people want no coach they have not asked for
+    const values = { player: name(verdict.winner), plies: verdict.plies };
+    return t(verdict.plies === 1 ? 'forced.at.once' : 'forced', values);
   }
 
   async function next(shown) {
@@ -182,7 +185,7 @@ function makePlay(game, parts, onChange) {
     fresh() { played.values = {}; played.paused = false; go([]); },
     undo() {
       const { moves, side } = played;
-      if (played.resigned) { go(moves); return; }
+      if (played.resigned) { delete played.values[moves.length]; go(moves); return; }
       let left = moves.length - 1;
       while (own() && left > 0 && mover(left) !== own()) left--;
       if (left < 0 || (own() && mover(left) !== own())) { notice = () => t('nothing.back'); tell(); return; }
@@ -200,6 +203,9 @@ function makePlay(game, parts, onChange) {
       notice = null;
       played.resigned = own() || view.toMove;
       played.linked = false;
+      played.values[played.moves.length] = winner();
+      hint = null;
+      painted = painted.then(() => board.show(view));
       save();
       tell();
     },
@@ -256,6 +262,7 @@ function makePlay(game, parts, onChange) {
     if (won !== null) return yours() ? t(won === own() ? 'won.you' : 'won.ai') : t('won.player', { player: name(won) });
     if (!view) return t('loading');
     if (waiting?.what === 'hint') return t('hinting');
+    if (waiting?.bursting) return t('playing', { player: name(mover(played.moves.length - 1)), cell: cellName(game, played.moves[played.moves.length - 1]) });
     if (played.side === 'watch') return t(played.paused ? 'paused' : 'turn.player', { player: name(view.toMove) });
     if (aiToMove()) return t('thinking');
     return own() ? t('turn.you') : t('turn.player', { player: name(view.toMove) });
@@ -266,16 +273,16 @@ function makePlay(game, parts, onChange) {
     if (waiting?.preparing) return t('preparing');
     if (notice) return notice();
     if (played.resigned) return t('resigned', { player: name(played.resigned) });
-    if (hint !== null) return t('hinted', { cell: cellName(game, hint) }) + forced();
+    if (hint !== null) return join(t('hinted', { cell: cellName(game, hint) }), forced());
     const { moves } = played;
     if (winner() !== null) return t('ended', { plies: moves.length });
-    if (moves.length) return t('played', { player: name(mover(moves.length - 1)), cell: cellName(game, moves[moves.length - 1]) }) + forced();
+    if (moves.length) return join(t('played', { player: name(mover(moves.length - 1)), cell: cellName(game, moves[moves.length - 1]) }), forced());
     return own() ? t('you.are', { player: name(own()) }) : '';
   }
 
   function showThought() {
     if (closed) return;
-    parts.thoughts.show(board, thought?.about || null, thought?.kind);
+    parts.thoughts.show(board, thought?.about || null, thought?.kind, winner() !== null);
     const live = thought?.kind === 'live' ? thought.about.valueFirst : null;
     const now = winner() !== null && played.resigned ? winner() : latest(played.values, played.moves.length);
     parts.bar.show(game, live ?? now, own());

@@ -4,13 +4,12 @@ const OVERLAYS = ['n', 'q', 'p'];
 const MINUS = '−';
 
 function signed(value) {
-  if (value === null) return '–';
   const text = Math.abs(value).toFixed(2);
   return text === '0.00' ? text : (value < 0 ? MINUS : '+') + text;
 }
 
 const percent = (share) => `${Math.round(100 * share)}`;
-const short = (count) => (count >= 10000 ? `${Math.round(count / 1000)}k` : String(count));
+const short = (count) => (count < 1000 ? String(count) : `${(count / 1000).toFixed(count < 9950 ? 1 : 0)}k`);
 
 // Each move's three figures as the cell shows them, and how strongly the cell is tinted for each (0 to 1).
 function figures(thought) {
@@ -19,10 +18,13 @@ function figures(thought) {
   return thought.moves.map((move) => ({
     cell: move.cell,
     n: { text: short(move.n), heat: move.n / most },
-    q: { text: move.proven ? t(`proven.${move.proven}`) : signed(move.q), heat: move.q === null ? 0 : (1 + move.q) / 2 },
+    q: { text: move.proven ? t(`proven.${move.proven}`) : move.n ? signed(move.q) : '–', heat: move.n ? (1 + move.q) / 2 : 0 },
     p: { text: `${percent(move.p)}%`, heat: move.p / likeliest },
   }));
 }
+
+// Atoms are added to cells that are taken; where a stone or a mark stands it stays as it is.
+const isCovered = (board, cell) => board.game.skin !== 'atoms' && board.cells[cell].node.dataset.value !== '0';
 
 function drawOverlay(board, thought, mode) {
   board.node.classList.toggle('azp-thinking-aloud', Boolean(thought));
@@ -31,6 +33,7 @@ function drawOverlay(board, thought, mode) {
   if (!thought) return;
   const others = OVERLAYS.filter((one) => one !== mode);
   for (const move of figures(thought)) {
+    if (isCovered(board, move.cell)) continue;
     const { over } = board.cells[move.cell];
     const [main, second, third] = over.children;
     over.hidden = false;
@@ -75,17 +78,17 @@ function makeThoughts(onChange) {
   }
 
   function row(game, move) {
-    const value = move.proven ? t(`proven.${move.proven}`) : signed(move.q);
+    const value = move.proven ? t(`proven.${move.proven}`) : move.n ? signed(move.q) : `(${signed(move.q)})`;
     return make('tr', {}, make('th', { scope: 'row' }, cellName(game, move.cell)), make('td', {}, number(move.n)),
-      make('td', {}, value), make('td', {}, `${percent(move.p)} %`), make('td', {}, signed(move.sum)));
+      make('td', {}, value), make('td', {}, `${percent(move.p)}%`), make('td', {}, signed(move.sum)));
   }
 
-  // thought: null or what the server sent; kind: 'live', 'reply' or 'hint'.
-  function show(board, thought, kind) {
+  // thought: null or what the server sent; kind: 'live', 'reply' or 'hint'; over: the board shows how the game ended.
+  function show(board, thought, kind, over) {
     const { game } = board;
     body.hidden = !on;
     node.dataset.kind = on && thought ? kind : '';
-    drawOverlay(board, on ? thought : null, mode);
+    drawOverlay(board, on && !over ? thought : null, mode);
     for (const part of [modes, table, expected, explain]) part.hidden = !thought;
     if (!on) return;
     if (!thought) { setText(about, t('thoughts.none')); return; }
@@ -93,8 +96,11 @@ function makeThoughts(onChange) {
       player: playerName(game, thought.toMove), cell: cellName(game, thought.action), plies: thought.plies,
       simulations: number(thought.simulations), seconds: number(Math.max(0.01, thought.seconds)),
     };
-    const forced = thought.proven ? t(`forced.${thought.proven}`, values) : '';
-    setText(about, `${t(`thoughts.${kind}`, values)} · ${t('effort', values)}${forced ? ` · ${forced}` : ''}`);
+    const said = [t(`thoughts.${kind}`, values), t(thought.simulations === 1 ? 'effort.one' : 'effort', values)];
+    if (thought.proven === 'win' && thought.plies === 1) said.push(t('forced.at.once', values));
+    else if (thought.proven) said.push(t(`forced.${thought.proven}`, values));
+    if (kind === 'reply' && thought.action !== thought.line[0]) said.push(t('thoughts.other'));
+    setText(about, said.join(' · '));
     rows.replaceChildren(...thought.moves.slice(0, ROWS_SHOWN).map((move) => row(game, move)));
     setText(expected, t('expected', { line: thought.line.map((cell) => cellName(game, cell)).join(' → ') }));
     explain.replaceChildren(...['n', 'q', 'p', 'sum'].flatMap((key) => [

@@ -25,6 +25,9 @@ function t(key, values = {}) {
   return typeof text === 'string' ? text.replace(/\{(\w+)\}/g, (_, name) => values[name]) : text;
 }
 
+// Sentences one after the other: Chinese full stops bring their own space.
+const join = (...sentences) => sentences.filter(Boolean).join(language === 'en' ? ' ' : '');
+
 // A word of a game's own; a game that came later than the translations is shown in its own words.
 const word = (text) => FACTS.texts[language]['of.the.games'][text] || text;
 const playerName = (game, player) => word(game.players[String(player)]);
