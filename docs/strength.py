@@ -1,0 +1,165 @@
+"""`python docs/strength.py` writes docs/strength.md and its curves out of what stands in checkpoints/.
+
+The figures come from `python benchmarks/evidence.py GAME`; nothing here is typed in by hand but the sentences.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, from anywhere
+
+from alphazero import get_game
+from alphazero.axes import Axis, Point
+from alphazero.charts import Frame, Series, line_chart, style
+from alphazero.checkpoint import CHECKPOINTS
+from alphazero.game import PROJECT
+
+GAMES = ("gomoku", "chain_reaction", "tictactoe")
+PAGE = PROJECT / "docs" / "strength.md"
+HEAD = """# How strong the networks are
+`python docs/strength.py` writes this out of `checkpoints/*/evidence.json`, played by `python benchmarks/evidence.py GAME`.
+Networks and search alone, without solvers, unless it says so. Games are in colour-swapped pairs from sampled openings;
+intervals are of 95 %, over pairs. What was tried to get there is in the [training log](training-log.md).
+"""
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8")) if path.is_file() else {}
+
+
+def record(tally: dict[str, Any]) -> str:
+    return f"{tally['wins']}, {tally['draws']}, {tally['losses']}"
+
+
+def matches(entries: dict[str, Any]) -> list[str]:
+    rows = ["| against | won, drawn, lost | moving first | moving second | score | Elo |", "| --- |" + " --- |" * 5]
+    for name, entry in entries.items():
+        if "by_colour" not in entry:
+            continue
+        first, second = (record(entry["by_colour"][side]) for side in ("first", "second"))
+        rows.append(f"| {name} | {record(entry)} | {first} | {second} | {entry['score']:.1%} | {elo(entry)} |")
+    commands = [entry["command"] for entry in entries.values() if "by_colour" in entry]
+    return [*rows, "", "```", *commands, "```"] if commands else []
+
+
+def elo(tally: dict[str, Any]) -> str:
+    low, high = tally["elo_low"], tally["elo_high"]
+    if tally["elo"] is None:
+        return f"at least {low:+.0f}" if low is not None else f"at most {high:+.0f}" if high is not None else "unknown"
+    return f"{tally['elo']:+.0f} ({low:+.0f} to {high:+.0f})"
+
+
+def levels(entry: dict[str, Any]) -> list[str]:
+    rows = [
+        "",
+        "The five levels, each against each (master with 1600 simulations here):",
+        "",
+        "| level | Elo | score |",
+    ]
+    rows.append("| --- | --- | --- |")
+    for rating in entry["ratings"]:
+        margin = (rating["elo_high"] - rating["elo_low"]) / 2
+        name = rating["name"].removeprefix("level:").replace("net+@1600", "master")
+        rows.append(f"| {name} | {rating['elo']:+.0f} ± {margin:.0f} | {rating['score']:.1%} |")
+    return [*rows, "", f"`{entry['command']}`"]
+
+
+def forced_wins(entries: dict[str, Any]) -> list[str]:
+    found = {name: entry for name, entry in entries.items() if name.startswith("forced wins")}
+    if not found:
+        return []
+    rows = ["", "Forced wins of 5 to 17 plies that it finds, of the 210 in gomoku/tactics.json:", ""]
+    rows += ["| | simulations | found | proven |", "| --- | --- | --- | --- |"]
+    for name, entry in found.items():
+        who = "level master's solvers" if "solvers" in name else "network and search"
+        for key, at in entry.items():
+            if key.startswith("at_"):
+                rows.append(f"| {who} | {key[3:]} | {at['found']} ({at['share']:.1%}) | {at['proven']} |")
+    return rows
+
+
+def others(entries: dict[str, Any]) -> list[str]:
+    said = []
+    if "complete tree" in entries:
+        tree = entries["complete tree"]
+        said.append(
+            f"At 50 simulations it was asked about all {tree['positions']} positions that can come up: "
+            f"{tree['worse_moves']} of its moves gave anything away."
+        )
+    if "seconds a move" in entries:
+        took = entries["seconds a move"]
+        said.append(
+            f"A move at the default level took {took['mean']:.2f} s on average, {took['longest']:.2f} s at most."
+        )
+    return ["", " ".join(said)] if said else []
+
+
+def learnt(lines: list[dict[str, Any]]) -> list[str]:
+    """How near the network comes to the search, on games that it has not learnt from."""
+    known = [line for line in lines if line.get("policy_kl") is not None]
+    if not known:
+        return []
+    last = known[-1]
+    return [
+        "",
+        f"On held-out games of its last iteration ({last['iteration']}): KL from the search's policy to the network's "
+        f"{last['policy_kl']:.3f}, mean squared error of the value {last['value_mse_search']:.3f} to the search's and "
+        f"{last['value_mse_outcome']:.3f} to the outcome.",
+    ]
+
+
+def curve(game: str, lines: list[dict[str, Any]]) -> str | None:
+    """The run's own Elo over its CPU-hours, as a picture that stands alone."""
+    points = [Point(line["cpu_hours"], line["elo"]) for line in lines if line.get("elo") is not None]
+    if len(points) < 2:
+        return None
+    frame = Frame(
+        f"{game}: Elo over CPU-hours",
+        "The sum of the gains that the gate accepted.",
+        Axis("CPU-hours", zero=True),
+        Axis("Elo over untrained", zero=True),
+        width=640,
+    )
+    svg = line_chart(frame, [Series("Elo", [Point(0, 0), *points], shape="step")])
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" width="{frame.width}"'
+    return svg.replace("<svg", head, 1).replace("<title", f"<style>{style()}</style><title", 1) + "\n"
+
+
+def write() -> dict[Path, str]:
+    """All files that this makes, and what is in them."""
+    page, files = [HEAD], {}
+    for name in GAMES:
+        folder = CHECKPOINTS / name
+        entries = read(folder / "evidence.json").get("entries", {})
+        lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text("utf-8").splitlines()]
+        training = read(folder / "config.json")["training"]
+        page.append(f"## {get_game(name).title}")
+        page.append(
+            f"{training['iterations']} iterations, {training['games']:,} games, {training['cpu_hours']:.1f} CPU-hours."
+        )
+        page += ["", *matches(entries), *forced_wins(entries), *others(entries), *learnt(lines)]
+        page += levels(entries["levels"]) if "levels" in entries else []
+        if picture := curve(name, lines):
+            files[PROJECT / "docs" / "images" / f"elo-{name}.svg"] = picture
+            page += [
+                "",
+                f"![Elo over CPU-hours](images/elo-{name}.svg)",
+                "",
+                "A step is a gate passed; the sum overstates.",
+            ]
+        page.append("")
+    return {PAGE: "\n".join(page).rstrip() + "\n", **files}
+
+
+def main() -> None:
+    for path, text in write().items():
+        path.write_text(text, "utf-8")
+        print(f"wrote {path.relative_to(PROJECT)}")
+
+
+if __name__ == "__main__":
+    main()
