@@ -48,7 +48,8 @@ MATCHES = {  # name -> arguments of the arena
     },
     "tictactoe": {"perfect": "net@50 perfect --pairs 50 --openings sampled:2"},
 }
-OPENINGS = {"chain_reaction": 6, "gomoku": 3, "tictactoe": 1}  # plies of the levels' round robin
+# The levels' round robin: pairs of games, and the plies of their openings.
+LEVEL_MATCHES = {"chain_reaction": (10, 6), "gomoku": (10, 3), "tictactoe": (150, 2)}
 
 
 class Evidence:
@@ -147,7 +148,8 @@ def main() -> None:
     for name, arguments in MATCHES[game].items():
         command = f"python -m alphazero arena {game} {arguments} --json"
         evidence.add(name, command, lambda c=command: match(c))
-    command = f"python -m alphazero arena {game} {LEVEL_PLAYERS} --pairs 10 --openings sampled:{OPENINGS[game]} --json"
+    pairs, plies = LEVEL_MATCHES[game]
+    command = f"python -m alphazero arena {game} {LEVEL_PLAYERS} --pairs {pairs} --openings sampled:{plies} --json"
     evidence.add("levels", command, lambda: levels(command))
     entries = evidence.data["entries"]
     print(json.dumps({name: entry.get("score", "see file") for name, entry in entries.items()}))

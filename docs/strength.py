@@ -1,4 +1,4 @@
-"""`python docs/strength.py` writes docs/strength.md and its curves out of what stands in checkpoints/.
+"""`python docs/strength.py` writes docs/strength.md, its curves and the model cards out of what stands in checkpoints/.
 
 The figures come from `python benchmarks/evidence.py GAME`; nothing here is typed in by hand but the sentences.
 """
@@ -12,16 +12,17 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, from anywhere
 
-from alphazero import get_game
+from alphazero import get_game, load_checkpoint
 from alphazero.axes import Axis, Point
 from alphazero.charts import Frame, Series, line_chart, style
 from alphazero.checkpoint import CHECKPOINTS
+from alphazero.export import model_card
 from alphazero.game import PROJECT
 
 GAMES = ("gomoku", "chain_reaction", "tictactoe")
 PAGE = PROJECT / "docs" / "strength.md"
 HEAD = """# How strong the networks are
-`python docs/strength.py` writes this out of `checkpoints/*/evidence.json`, played by `python benchmarks/evidence.py GAME`.
+Made by `python docs/strength.py` of `checkpoints/*/evidence.json`, and that by `python benchmarks/evidence.py GAME`.
 Networks and search alone, without solvers, unless it says so. Games are in colour-swapped pairs from sampled openings;
 intervals are of 95 %, over pairs. What was tried to get there is in the [training log](training-log.md).
 """
@@ -87,8 +88,8 @@ def others(entries: dict[str, Any]) -> list[str]:
     if "complete tree" in entries:
         tree = entries["complete tree"]
         said.append(
-            f"At 50 simulations it was asked about all {tree['positions']} positions that can come up: "
-            f"{tree['worse_moves']} of its moves gave anything away."
+            f"At 50 simulations it was asked about all {tree['positions']:,} positions (with their last moves) that can "
+            f"come up: {tree['worse_moves']} of its moves gave anything away."
         )
     if "seconds a move" in entries:
         took = entries["seconds a move"]
@@ -152,6 +153,7 @@ def write() -> dict[Path, str]:
                 "A step is a gate passed; the sum overstates.",
             ]
         page.append("")
+        files[folder / "README.md"] = model_card(load_checkpoint(folder))
     return {PAGE: "\n".join(page).rstrip() + "\n", **files}
 
 

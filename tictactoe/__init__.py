@@ -81,9 +81,9 @@ GAME = Game(
     search=SearchSettings(c_puct=1.5, noise_alpha=1.0),
     levels={
         "beginner": Level(simulations=2, temperature=2.0, slips=0.5),
-        "easy": Level(simulations=8, temperature=1.0, slips=0.15),
-        "medium": Level(simulations=25, temperature=0.2),
-        "hard": Level(simulations=100),
+        "easy": Level(simulations=8, temperature=1.0, slips=0.25),
+        "medium": Level(simulations=25, temperature=0.2, slips=0.1),
+        "hard": Level(simulations=100, slips=0.03),
         "master": Level(simulations=1000),
     },
     # A minute on one core. Random openings reach every position, silly ones too; a search of 32 is nearly exact, so
