@@ -88,8 +88,8 @@ def others(entries: dict[str, Any]) -> list[str]:
     if "complete tree" in entries:
         tree = entries["complete tree"]
         said.append(
-            f"At 50 simulations it was asked about all {tree['positions']:,} positions (with their last moves) that can "
-            f"come up: {tree['worse_moves']} of its moves gave anything away."
+            f"At 50 simulations it was asked about all {tree['positions']:,} positions (with their last moves) that "
+            f"can come up: {tree['worse_moves']} of its moves gave anything away."
         )
     if "seconds a move" in entries:
         took = entries["seconds a move"]
