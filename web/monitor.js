@@ -81,7 +81,7 @@
     byId("networks").replaceChildren(...Object.entries(now.checkpoints).map(([game, facts]) => {
       const row = make("tr");
       const rating = facts?.rating == null ? "–" : `+${number(facts.rating)}`.replace("+-", "−");
-      const cells = [game, facts ? facts.source : "none", number(facts?.iterations), number(facts?.games), rating];
+      const cells = [game.replaceAll("_", " "), facts ? facts.source : "none", number(facts?.iterations), number(facts?.games), rating];
       row.append(...cells.map((text) => make("td", "", text)));
       return row;
     }));
@@ -144,7 +144,7 @@
       const data = await answer.json();
       wait = data.every;
       draw(data);
-      say(true, `live, ${new Date().toLocaleTimeString()}`);
+      say(true, `live, ${new Date().toLocaleTimeString("en-GB")}`);
     } catch (error) {
       say(false, `No figures: ${error.name === "Error" ? error.message : "the server does not answer"}. Trying again.`);
     }
