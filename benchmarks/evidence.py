@@ -28,8 +28,9 @@ from alphazero.game import PROJECT
 
 EVIDENCE = "evidence.json"
 KEPT = ("openings", "wins", "draws", "losses", "by_colour", "games", "score", "elo", "elo_low", "elo_high")
+LEVEL_PLAYERS = " ".join(f"level:{name}" for name in LEVELS[:-1])
 # Level master thinks by the clock; here it has 1600 simulations, less than in three seconds, and its solvers.
-LEVEL_PLAYERS = " ".join("net+@1600" if name == "master" else f"level:{name}" for name in LEVELS)
+MASTER = "net+@1600"
 MATCHES = {  # name -> arguments of the arena
     "chain_reaction": {
         **{f"{one}, openings": f"net@200 {one} --pairs 50 --openings sampled:2" for one in ("random", "greedy")},
@@ -151,6 +152,8 @@ def main() -> None:
     pairs, plies = LEVEL_MATCHES[game]
     command = f"python -m alphazero arena {game} {LEVEL_PLAYERS} --pairs {pairs} --openings sampled:{plies} --json"
     evidence.add("levels", command, lambda: levels(command))
+    command = f"python -m alphazero arena {game} {MASTER} level:hard --pairs {pairs} --openings sampled:{plies} --json"
+    evidence.add("master against hard", command, lambda: match(command))
     entries = evidence.data["entries"]
     print(json.dumps({name: entry.get("score", "see file") for name, entry in entries.items()}))
 

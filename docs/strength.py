@@ -20,6 +20,7 @@ from alphazero.export import model_card
 from alphazero.game import PROJECT
 
 GAMES = ("gomoku", "chain_reaction", "tictactoe")
+MASTER = "master against hard"
 PAGE = PROJECT / "docs" / "strength.md"
 HEAD = """# How strong the networks are
 Made by `python docs/strength.py` of `checkpoints/*/evidence.json`, and that by `python benchmarks/evidence.py GAME`.
@@ -39,11 +40,11 @@ def record(tally: dict[str, Any]) -> str:
 def matches(entries: dict[str, Any]) -> list[str]:
     rows = ["| against | won, drawn, lost | moving first | moving second | score | Elo |", "| --- |" + " --- |" * 5]
     for name, entry in entries.items():
-        if "by_colour" not in entry:
+        if "by_colour" not in entry or name == MASTER:
             continue
         first, second = (record(entry["by_colour"][side]) for side in ("first", "second"))
         rows.append(f"| {name} | {record(entry)} | {first} | {second} | {entry['score']:.1%} | {elo(entry)} |")
-    commands = [entry["command"] for entry in entries.values() if "by_colour" in entry]
+    commands = [entry["command"] for name, entry in entries.items() if "by_colour" in entry and name != MASTER]
     return [*rows, "", "```", *commands, "```"] if commands else []
 
 
@@ -54,19 +55,26 @@ def elo(tally: dict[str, Any]) -> str:
     return f"{tally['elo']:+.0f} ({low:+.0f} to {high:+.0f})"
 
 
-def levels(entry: dict[str, Any]) -> list[str]:
-    rows = [
-        "",
-        "The five levels, each against each (master with 1600 simulations here):",
-        "",
-        "| level | Elo | score |",
-    ]
-    rows.append("| --- | --- | --- |")
+def levels(entries: dict[str, Any]) -> list[str]:
+    if "levels" not in entries:
+        return []
+    entry = entries["levels"]
+    rows = ["", "The levels below master, each against each:", "", "| level | Elo | score |", "| --- | --- | --- |"]
     for rating in entry["ratings"]:
         margin = (rating["elo_high"] - rating["elo_low"]) / 2
-        name = rating["name"].removeprefix("level:").replace("net+@1600", "master")
+        name = rating["name"].removeprefix("level:")
         rows.append(f"| {name} | {rating['elo']:+.0f} ± {margin:.0f} | {rating['score']:.1%} |")
-    return [*rows, "", f"`{entry['command']}`"]
+    rows += ["", f"`{entry['command']}`"]
+    if MASTER in entries:
+        best = entries[MASTER]
+        rows += [
+            "",
+            f"Master, here with 1600 simulations and its solvers, against hard: {record(best)}, {best['score']:.1%}, "
+            f"Elo {elo(best)}.",
+            "",
+            f"`{best['command']}`",
+        ]
+    return rows
 
 
 def forced_wins(entries: dict[str, Any]) -> list[str]:
@@ -143,7 +151,7 @@ def write() -> dict[Path, str]:
             f"{training['iterations']} iterations, {training['games']:,} games, {training['cpu_hours']:.1f} CPU-hours."
         )
         page += ["", *matches(entries), *forced_wins(entries), *others(entries), *learnt(lines)]
-        page += levels(entries["levels"]) if "levels" in entries else []
+        page += levels(entries)
         if picture := curve(name, lines):
             files[PROJECT / "docs" / "images" / f"elo-{name}.svg"] = picture
             page += [
