@@ -1,7 +1,7 @@
 """Openings for matches: moves from the start of a game that are made before the players take over.
 
 An opening is a tuple of actions. Every one is played twice with colours swapped, so it need not be fair, but it must
-leave the game open.
+leave the game open: not over, and when it was sampled, not won with the next move either.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ def _random_line(game: Game, plies: int, rng: np.random.Generator) -> Position |
         position = position.play(int(rng.choice(position.legal_moves())))
         if position.winner is not None:
             return None
-    return position
+    # Won with the next move is not open either: both games of the pair would be decided before anybody has chosen. Of
+    # Chain Reaction's 85 openings of two plies 12 are so, since plies 3 and 4 are forced.
+    won = any(position.play(move).winner == position.to_move for move in position.legal_moves())
+    return None if won else position
 
 
 def position_key(position: Position) -> bytes:

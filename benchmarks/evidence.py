@@ -35,8 +35,8 @@ MATCHES = {  # name -> arguments of the arena
     "chain_reaction": {
         **{f"{one}, openings": f"net@200 {one} --pairs 50 --openings sampled:2" for one in ("random", "greedy")},
         "rollout@1000, openings": "net@200 rollout@1000 --pairs 50 --openings sampled:2",
-        "alphabeta@4, openings": "net@200 alphabeta@4 --pairs 100 --openings sampled:2",
-        "alphabeta@6, openings": "net@200 alphabeta@6 --pairs 100 --openings sampled:2",
+        "alphabeta@4, openings": "net@200 alphabeta@4 --pairs 70 --openings sampled:2",
+        "alphabeta@6, openings": "net@200 alphabeta@6 --pairs 70 --openings sampled:2",
         **{
             f"{one}, empty board": f"net@200 {one} --pairs 20 --openings empty"
             for one in ("random", "greedy", "rollout@1000", "alphabeta@4", "alphabeta@6")

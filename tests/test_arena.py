@@ -499,3 +499,10 @@ def test_bad_arguments_get_a_sentence_not_a_traceback(arguments, words):
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_sampled_openings_are_not_won_with_the_next_move():
+    """Beside Red's cell Blue's loses at once: such an opening says nothing about who is stronger."""
+    for moves in sampled(CHAIN, 2, 60, seed=1):
+        position = replay(CHAIN, moves)
+        assert not any(position.play(move).winner == 1 for move in position.legal_moves())
