@@ -21,7 +21,7 @@ from chain_reaction.table import new_table
 
 SLICE = 4096  # positions between two looks at the clock: some 4 ms
 MEGABYTES = 64
-BOOK_LINE = 12  # plies of the line that goes with the stored strategy: a look must cost next to nothing
+BOOK_LINE = 12  # plies of a line for whoever has no nodes to spend: a look must cost next to nothing
 WORDS = {1: "win", -1: "loss"}
 _loading = threading.Lock()
 
@@ -77,7 +77,7 @@ def prove(position: Position, effort: Effort) -> Proof:
     if known is not None:
         view = View(known, -1)
         if view.look(position)[0]:
-            return _report(position, view, 0, BOOK_LINE)
+            return _report(position, view, 0, PLY_LIMIT if effort.nodes else BOOK_LINE)
     return search(position, effort, new_table(effort.nodes, MEGABYTES))
 
 

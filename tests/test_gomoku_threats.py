@@ -173,7 +173,7 @@ def test_a_forced_block_that_makes_a_four_must_be_answered_first():
 def test_tactics_knows_loss_and_the_forced_move():
     assert tactics(*board(".OOOO....", "XX", to_move=1), 50)[0] == LOSES
     assert tactics(*board("XOOOO....", "XX", to_move=1), 50)[:2] == (FORCED, 5)
-    assert tactics(*board("XOOOO....", "XXXX", to_move=1), 50) == (WINS, 13, 3)
+    assert tactics(*board("XOOOO....", "XXXX", to_move=1), 50) == (WINS, 13, 1)
     assert tactics(*board(ROW), 50) == (NOTHING, -1, 0)
 
 
