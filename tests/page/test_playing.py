@@ -93,7 +93,7 @@ def test_a_win_is_unmistakable(tab, game):
 def test_a_loss_is_told_and_can_be_taken_back(tab, game):
     # Whoever is to move wins at once: let the AI be that side.
     moves, _ = nearly_won(game)
-    page = tab(game, at=names(game, moves), level="hard")
+    page = tab(game, at=names(game, moves), level="master")
     page.page.select_option("select.azp-side", "second" if len(moves) % 2 == 0 else "first")
     page.idle("[data-outcome='lost']")
     assert page.headline == "The AI wins."
