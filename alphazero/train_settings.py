@@ -11,6 +11,7 @@ from typing import Any
 
 from alphazero.settings import (
     MAX_LEAF_NODES,
+    MAX_PROOF_NODES,
     MAX_SIMULATIONS,
     NetworkShape,
     SearchSettings,
@@ -55,6 +56,9 @@ class TrainSettings(_Settings):
     leaf_nodes: int = _whole(
         0, 0, MAX_LEAF_NODES, "what the game's tactics may spend on each new position of self-play"
     )
+    proof_nodes: int = _whole(
+        0, 0, MAX_PROOF_NODES, "what the game's prover may spend on each position that is to be searched"
+    )
     full_fraction: float = _number(0.25, 0.01, 1.0, "puct: fraction of moves searched fully and recorded")
     cheap_fraction: float = _number(0.2, 0.01, 1.0, "puct: simulations of the other moves, as part of the full ones")
     noise_fraction: float = _number(0.25, 0.0, 1.0, "puct: Dirichlet noise at the root of full searches")
@@ -64,6 +68,9 @@ class TrainSettings(_Settings):
     temperature_plies: float = _number(8.0, 0.1, 1000.0, "plies in which it falls by half")
     opening_fraction: float = _number(0.75, 0.0, 1.0, "fraction of games that begin with random moves")
     opening_plies: int = _whole(4, 1, 100, "at most so many of them")
+    loose_fraction: float = _number(0.5, 0.0, 1.0, "fraction of games that go on with moves of the bare network")
+    loose_plies: int = _whole(0, 0, 100, "gumbel: at most so many of them (0: none)")
+    loose_temperature: float = _number(1.5, 0.0, 10.0, "temperature of those")
     draw_margin: float = _number(0.0, 0.0, 1.0, "a game is drawn once its value stays so near 0 (0: never)")
     play_on: float = _number(0.25, 0.0, 1.0, "fraction of games played to the end although proven or drawn so")
 
@@ -110,6 +117,8 @@ class TrainSettings(_Settings):
                 check_number(knob.name, value, knob.metadata["low"], knob.metadata["high"])
             elif not isinstance(value, str):
                 raise ValueError(f"{knob.name} must be text, not {value!r}")
+        if self.loose_plies and self.root != "gumbel":
+            raise ValueError("loose_plies are for the Gumbel root: set them to 0 with --root puct")
         if self.gate_elo1 <= self.gate_elo0:
             raise ValueError("gate_elo1 must be more than gate_elo0")
 

@@ -7,6 +7,7 @@ import pytest
 
 from alphazero import get_game
 from alphazero.game import Position
+from alphazero.proof import Effort
 from alphazero.train_settings import TrainSettings
 from alphazero.training.replay import LearningData, Replay, Window
 from alphazero.training.samples import (
@@ -249,3 +250,49 @@ def test_tactics_prove_games_sooner():
     plain, sharp = (play("gomoku", games=40, leaf_nodes=nodes, draw_margin=0.0, play_on=0.0) for nodes in (0, 50))
     assert np.mean([len(samples) for samples in sharp]) < np.mean([len(samples) for samples in plain])
     assert all(abs(samples.search_value[-1]) in (0, 1) for samples in sharp)
+
+
+def test_a_prover_ends_games_and_teaches_every_move_that_it_knows_to_win():
+    game, effort = get_game("gomoku"), Effort(2000)
+    wins = 0
+    for samples in play("gomoku", games=40, proof_nodes=effort.nodes, leaf_nodes=0, play_on=0.0):
+        for i in range(len(samples)):
+            position = position_of(game, samples, i)
+            proof = game.prove(position, effort)
+            policy = samples.policy[i]
+            if proof.result == "win":
+                wins += 1
+                assert i == len(samples) - 1
+                assert samples.search_value[i] == samples.outcome[i] == 1
+                assert set(np.flatnonzero(policy)) == {move for move, word in proof.moves.items() if word == "win"}
+            elif proof.result is None:
+                assert not any(policy[move] for move, word in proof.moves.items() if word == "loss")
+    assert wins > 10
+
+
+def test_a_game_played_on_follows_the_proof_and_makes_no_refuted_move():
+    game, effort = get_game("gomoku"), Effort(2000)
+    checked = 0
+    for samples in play("gomoku", games=30, proof_nodes=effort.nodes, leaf_nodes=0, play_on=1.0):
+        for i in range(len(samples) - 1):
+            proof = game.prove(position_of(game, samples, i), effort)
+            word = proof.moves.get(int(samples.last[i + 1]))
+            if proof.result == "win":
+                assert word == "win"
+                assert samples.search_value[i] == 1
+            elif proof.result is None and proof.moves:
+                assert word is None
+            checked += bool(proof.moves)
+        assert samples.plies[0] == samples.ply[-1] + 1
+    assert checked > 30
+
+
+def test_a_loose_opening_is_drawn_from_the_policy_and_not_recorded():
+    loose = {"opening_fraction": 0.0, "loose_fraction": 1.0, "loose_plies": 4, "leaf_nodes": 0}
+    games = play("gomoku", games=60, **loose)
+    assert {int(samples.ply[0]) for samples in games} == {1, 2, 3, 4}
+    boards = {samples.cells[0].tobytes() for samples in games}
+    assert len(boards) > 30
+    # Without temperature nothing is drawn: one opening of each length.
+    same = play("gomoku", games=60, **loose, loose_temperature=0.0)
+    assert len({samples.cells[0].tobytes() for samples in same}) == 4

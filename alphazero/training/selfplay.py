@@ -3,6 +3,10 @@
 Each game owns a tree of one Forest. Its search over, a game records what was found, moves and searches on, so the
 batch is always full. Games in flight go on when a new network arrives. A game whose outcome is proven ends there
 (most of them: `play_on`), with exact targets; so does one that nobody will win any more, if `draw_margin` says so.
+
+Before a search the game's prover may look at the position (`proof_nodes`): a win needs no search and teaches its
+winning moves, and moves that it refutes are neither taught nor played. Some games begin with moves drawn from the bare
+network's policy (`loose_plies`): positions as people get into them, with something to find for either side.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from alphazero.evaluator import Evaluator
 from alphazero.forest import Forest, draw_noise
 from alphazero.game import EXTRA, LAST, PLIES, TO_MOVE, UNDECIDED, Game, Position
 from alphazero.pool import LOSS, OPEN, WIN, node_bytes
+from alphazero.proof import Effort, Proof
 from alphazero.train_settings import TrainSettings
 from alphazero.training.samples import Samples
 from alphazero.training.targets import harvest, set_out
@@ -22,6 +27,7 @@ from alphazero.training.targets import harvest, set_out
 # Searches in a row within `draw_margin` of even that end a game as a draw. Of 701 such Gomoku games that went on to the
 # end (margin 0.08), 699 were drawn, 38 plies later: docs/training-log.md.
 QUIET_SEARCHES = 4
+NOTHING_PROVEN = Proof()
 TREE_MEMORY = 512 << 20  # at least; address space, pages become real as trees grow
 
 
@@ -32,9 +38,17 @@ class _Game:
     play_on: bool
     plies: int = 0
     quiet: int = 0  # searches in a row that saw nobody ahead
+    loose_until: int = 0  # the ply before which moves are drawn from the network's policy, without a search to record
+    proof: Proof = NOTHING_PROVEN  # what the prover says of the position
     states: list[np.ndarray] = field(default_factory=list)
     policies: list[np.ndarray] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
+
+    def record(self, state: np.ndarray, policy: np.ndarray, value: float) -> None:
+        """Keep a position, what to teach about its moves [actions], and its value_to_move."""
+        self.states.append(state.copy())
+        self.policies.append(policy)
+        self.values.append(value)
 
 
 class SelfPlay:
@@ -60,10 +74,10 @@ class SelfPlay:
     def play(self, evaluator: Evaluator, games: int, simulations: int) -> list[Samples]:
         """Step all games until so many more have ended; those, in the order they ended."""
         self.simulations = simulations
+        finished: list[Samples] = []
         for tree, game in enumerate(self._games):
             if game is None:
-                self._begin(tree)
-        finished: list[Samples] = []
+                finished += self._begin(tree)
         while len(finished) < games:
             finished += self.step(evaluator)
         return finished
@@ -79,12 +93,34 @@ class SelfPlay:
         """In all searches so far; more than evaluations, since trees that go on ask the network only once."""
         return self._forest.total_simulations()
 
-    def _begin(self, tree: int) -> None:
-        """A new game in this tree, from the empty board or after some random moves."""
-        position = self._opening()
-        self._games[tree] = _Game(play_on=self._rng.random() < self._settings.play_on, plies=position.plies)
+    def _begin(self, tree: int) -> list[Samples]:
+        """A new game in this tree, from the empty board or after some random moves; and those that ended as they began.
+
+        The prover may know the outcome of an opening: that game is over with one exact sample, and the next begins.
+        """
+        ended: list[Samples] = []
+        while True:
+            position = self._opening()
+            game = _Game(play_on=self._rng.random() < self._settings.play_on, plies=position.plies)
+            if self._settings.loose_plies and self._rng.random() < self._settings.loose_fraction:
+                game.loose_until = game.plies + int(self._rng.integers(1, self._settings.loose_plies + 1))
+            if not self._is_won(game, position.state):
+                break
+            ended.append(_samples(game, position.to_move))
+        self._games[tree] = game
         self._forest.begin(tree, position, 1, self._search, seed=0)
         self._set_out(np.array([tree]))
+        return ended
+
+    def _is_won(self, game: _Game, state: np.ndarray) -> bool:
+        """Ask the prover about the game's next position: is it over, won by a move that needs no search?"""
+        if not self._settings.proof_nodes or game.plies < game.loose_until or self.game.prove is None:
+            return False
+        game.proof = self.game.prove(Position(self.game, state), Effort(self._settings.proof_nodes))
+        if game.proof.result != "win" or game.play_on:
+            return False
+        game.record(state, proven_policy(game.proof, np.zeros(self.game.num_actions, np.float32)), 1.0)
+        return True
 
     def _opening(self) -> Position:
         position = self.game.start()
@@ -97,20 +133,24 @@ class SelfPlay:
         return position
 
     def _set_out(self, trees: np.ndarray) -> None:
-        """Begin the next search of these trees: a full one, or with PUCT mostly a cheap one (playout cap)."""
+        """Begin the next search of these trees: a full one, or with PUCT mostly a cheap one (playout cap).
+
+        In a loose opening one simulation is enough: under a Gumbel root it goes to a move drawn from the policy.
+        """
         count, settings = len(trees), self._settings
         full = np.ones(count, np.bool_)
         if settings.root == "puct":
             full = self._rng.random(count) < settings.full_fraction
         cheap = max(2, round(self.simulations * settings.cheap_fraction))
+        limits = np.where(full, self.simulations, cheap)
+        noise = draw_noise(self._rng, self._search, (count, self.game.num_actions))
+        for i, tree in enumerate(trees.tolist()):
+            game = self._games[tree]
+            if game is not None and game.plies < game.loose_until:
+                full[i], limits[i] = False, 1
+                noise[i] *= settings.loose_temperature
         self._full[trees] = full
-        set_out(
-            self._forest.pool,
-            trees,
-            np.where(full, self.simulations, cheap),
-            np.where(full, self._search.noise_fraction, 0.0),
-            draw_noise(self._rng, self._search, (count, self.game.num_actions)),
-        )
+        set_out(self._forest.pool, trees, limits, np.where(full, self._search.noise_fraction, 0.0), noise)
 
     def _move(self, trees: np.ndarray) -> list[Samples]:
         """Record and make the moves of trees whose searches are done; the games that ended by it."""
@@ -128,27 +168,55 @@ class SelfPlay:
         going: list[int] = []
         for i, (tree, game) in enumerate(zip(trees.tolist(), games, strict=True)):
             assert game is not None
-            if self._full[tree]:
-                game.states.append(states[i])
-                game.policies.append(policies[i])
-                game.values.append(values[i])
-            game.quiet = game.quiet + 1 if abs(values[i]) < self._settings.draw_margin else 0
-            if (proofs[i] != OPEN or game.quiet == QUIET_SEARCHES) and not game.play_on:
+            proven, value, move = int(proofs[i]), float(values[i]), int(moves[i])
+            if game.proof.moves and proven == OPEN:
+                proven, value, move = _heed(game.proof, policies[i], value, move)
+            if self._full[tree] or proven != OPEN:
+                game.record(states[i], policies[i], value)
+            game.quiet = game.quiet + 1 if self._full[tree] and abs(value) < self._settings.draw_margin else 0
+            if (proven != OPEN or game.quiet == QUIET_SEARCHES) and not game.play_on:
                 self._forest.close(tree)
                 to_move = int(states[i, TO_MOVE])
-                winner = {WIN: to_move, LOSS: -to_move}.get(int(proofs[i]), 0)
+                winner = {WIN: to_move, LOSS: -to_move}.get(proven, 0)
             else:
-                winner = self._forest.advance(tree, int(moves[i]))
+                winner = self._forest.advance(tree, move)
                 game.plies += 1
+                game.proof = NOTHING_PROVEN
+                if winner == UNDECIDED and self._is_won(game, pool.states[pool.trees["root"][tree]]):
+                    self._forest.close(tree)
+                    winner = -int(states[i, TO_MOVE])
             if winner == UNDECIDED:
                 going.append(tree)
                 continue
             if game.states:  # with few recorded moves a short game may have none
                 ended.append(_samples(game, winner))
-            self._begin(tree)
+            ended += self._begin(tree)
         if going:
             self._set_out(np.array(going))
         return ended
+
+
+def proven_policy(proof: Proof, policy: np.ndarray) -> np.ndarray:
+    """Write into `policy` [actions], and return, what a proof of a win teaches: all moves known to win, alike."""
+    wins = [move for move, word in proof.moves.items() if word == "win"]
+    policy[:] = 0.0
+    policy[wins] = 1.0 / len(wins)
+    return policy
+
+
+def _heed(proof: Proof, policy: np.ndarray, value: float, move: int) -> tuple[int, float, int]:
+    """(result, value_to_move, move) of a search corrected by what is proven; so is its policy [actions], in place."""
+    if proof.result == "win":
+        proven_policy(proof, policy)
+        return WIN, 1.0, proof.line[0]
+    if proof.result == "loss":
+        return LOSS, -1.0, move  # all moves lose: which of them the search would try is still worth learning
+    sound = policy.copy()
+    sound[[lost for lost, word in proof.moves.items() if word == "loss"]] = 0.0
+    if sound.sum() > 0.0:  # a search may have seen nothing but what is refuted: then its policy has to do
+        policy[:] = sound / sound.sum()
+        move = move if policy[move] > 0.0 else int(policy.argmax())
+    return OPEN, value, move
 
 
 def _samples(game: _Game, winner: int) -> Samples:
