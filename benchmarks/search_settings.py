@@ -37,12 +37,8 @@ def main() -> None:
     own = NetAgent(model, simulations=options.simulations)
     changes = [{"c_puct": value} for value in options.c_puct]
     changes += [{"fpu_reduction": value} for value in options.fpu_reduction]
-    report = {
-        "game": game.name,
-        "simulations": options.simulations,
-        "openings": f"sampled:{options.plies}",
-        "tried": [],
-    }
+    about = {"game": game.name, "simulations": options.simulations, "openings": f"sampled:{options.plies}"}
+    tried = []
     for change in changes:
         other = NetAgent(model, simulations=options.simulations, settings=replace(game.search, **change), name="other")
         tally = play_match(game, other, own, openings, seed=options.seed).tally
