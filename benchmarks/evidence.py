@@ -49,6 +49,7 @@ MATCHES = {  # name -> arguments of the arena
     },
     "tictactoe": {"perfect": "net@50 perfect --pairs 50 --openings sampled:2"},
 }
+HELD_OUT = {"chain_reaction": 200, "gomoku": 400, "tictactoe": 50}  # simulations of the games to compare with
 # The levels' round robin: pairs of games, and the plies of their openings.
 LEVEL_MATCHES = {"chain_reaction": (10, 6), "gomoku": (10, 3), "tictactoe": (150, 2)}
 
@@ -146,6 +147,8 @@ def main() -> None:
         for level in (None, "master"):
             command = "python benchmarks/forced_wins.py" + (f" --level {level} --simulations 400" if level else "")
             evidence.add(f"forced wins{', with solvers' if level else ''}", command, lambda c=command: last_object(c))
+    command = f"python benchmarks/held_out.py {game} --simulations {HELD_OUT[game]}"
+    evidence.add("held-out games", command, lambda c=command: last_object(c))
     for name, arguments in MATCHES[game].items():
         command = f"python -m alphazero arena {game} {arguments} --json"
         evidence.add(name, command, lambda c=command: match(c))

@@ -107,18 +107,37 @@ def others(entries: dict[str, Any]) -> list[str]:
     return ["", " ".join(said)] if said else []
 
 
-def learnt(lines: list[dict[str, Any]]) -> list[str]:
+def learnt(entries: dict[str, Any], lines: list[dict[str, Any]]) -> list[str]:
     """How near the network comes to the search, on games that it has not learnt from."""
+    said = []
+    if "held-out games" in entries:
+        entry = entries["held-out games"]
+        kl, search, outcome = (
+            plus_minus(entry[name]) for name in ("policy_kl", "value_mse_search", "value_mse_outcome")
+        )
+        said += [
+            "",
+            f"On {entry['games']} new games against itself at {entry['simulations']} simulations "
+            f"({entry['positions']:,} positions): KL from the search's policy to the network's {kl}, mean squared error of "
+            f"the value {search} to the search's and {outcome} to the outcome.",
+            "",
+            f"`{entry['command']}`",
+        ]
     known = [line for line in lines if line.get("policy_kl") is not None]
-    if not known:
-        return []
-    last = known[-1]
-    return [
-        "",
-        f"On held-out games of its last iteration ({last['iteration']}): KL from the search's policy to the network's "
-        f"{last['policy_kl']:.3f}, mean squared error of the value {last['value_mse_search']:.3f} to the search's and "
-        f"{last['value_mse_outcome']:.3f} to the outcome.",
-    ]
+    if known:
+        last = known[-1]
+        said += [
+            "",
+            f"On held-out games of its last iteration ({last['iteration']}), against the sharper policy that "
+            f"{last['simulations']} simulations under a Gumbel root teach: KL {last['policy_kl']:.3f}, mean squared error "
+            f"of the value {last['value_mse_search']:.3f} to the search's and {last['value_mse_outcome']:.3f} to the "
+            "outcome.",
+        ]
+    return said
+
+
+def plus_minus(found: dict[str, float]) -> str:
+    return f"{found['mean']:.3f} ± {found['margin']:.3f}"
 
 
 def curve(game: str, lines: list[dict[str, Any]]) -> str | None:
@@ -150,7 +169,7 @@ def write() -> dict[Path, str]:
         page.append(
             f"{training['iterations']} iterations, {training['games']:,} games, {training['cpu_hours']:.1f} CPU-hours."
         )
-        page += ["", *matches(entries), *forced_wins(entries), *others(entries), *learnt(lines)]
+        page += ["", *matches(entries), *forced_wins(entries), *others(entries), *learnt(entries, lines)]
         page += levels(entries)
         if picture := curve(name, lines):
             files[PROJECT / "docs" / "images" / f"elo-{name}.svg"] = picture
