@@ -118,8 +118,8 @@ def learnt(entries: dict[str, Any], lines: list[dict[str, Any]]) -> list[str]:
         said += [
             "",
             f"On {entry['games']} new games against itself at {entry['simulations']} simulations "
-            f"({entry['positions']:,} positions): KL from the search's policy to the network's {kl}, mean squared error of "
-            f"the value {search} to the search's and {outcome} to the outcome.",
+            f"({entry['positions']:,} positions): KL from the search's policy to the network's {kl}, mean squared error "
+            f"of the value {search} to the search's and {outcome} to the outcome.",
             "",
             f"`{entry['command']}`",
         ]
@@ -129,9 +129,9 @@ def learnt(entries: dict[str, Any], lines: list[dict[str, Any]]) -> list[str]:
         said += [
             "",
             f"On held-out games of its last iteration ({last['iteration']}), against the sharper policy that "
-            f"{last['simulations']} simulations under a Gumbel root teach: KL {last['policy_kl']:.3f}, mean squared error "
-            f"of the value {last['value_mse_search']:.3f} to the search's and {last['value_mse_outcome']:.3f} to the "
-            "outcome.",
+            f"{last['simulations']} simulations under a Gumbel root teach: KL {last['policy_kl']:.3f}, mean squared "
+            f"error of the value {last['value_mse_search']:.3f} to the search's and {last['value_mse_outcome']:.3f} to "
+            "the outcome.",
         ]
     return said
 
