@@ -118,7 +118,7 @@ def learnt(entries: dict[str, Any], lines: list[dict[str, Any]]) -> list[str]:
         said += [
             "",
             f"On {entry['games']} new games against itself at {entry['simulations']} simulations "
-            f"({entry['positions']:,} positions): KL from the search's policy to the network's {kl}, mean squared error "
+            f"({entry['positions']:,} positions): KL from the search's policy to the network's {kl}, squared error "
             f"of the value {search} to the search's and {outcome} to the outcome.",
             "",
             f"`{entry['command']}`",
