@@ -146,6 +146,14 @@ def test_bad_settings_are_refused_in_words(tmp_path, text, complaint):
         read_settings(GAME, parsed("--config", str(config)), RunFolder(tmp_path / "run", GAME))
 
 
+@pytest.mark.parametrize("name", ["chain_reaction", "gomoku"])
+def test_the_recipes_of_the_shipped_networks_can_be_followed(tmp_path, name):
+    game, path = get_game(name), PROJECT / "docs" / "recipes" / f"{name}.toml"
+    settings = read_settings(game, parsed("--config", str(path)), RunFolder(tmp_path, game))
+    assert settings != game.training
+    assert settings.network(game.network) == game.network  # or --start-from could not take the shipped weights
+
+
 @pytest.mark.parametrize("name", ["chain_reaction", "gomoku", "tictactoe"])
 def test_schedules_run_from_first_to_last(name):
     settings = get_game(name).training
