@@ -136,6 +136,30 @@ def learnt(entries: dict[str, Any], lines: list[dict[str, Any]]) -> list[str]:
     return said
 
 
+def promotions(lines: list[dict[str, Any]]) -> list[str]:
+    """How the networks of the run followed each other."""
+    promoted = [line for line in lines if line["promoted"] and line["gate"]]
+    tested = sum(line["gate"]["verdict"].startswith("accepted") for line in promoted)
+    how = f"{tested} of {len(promoted)} after a sequential test" if tested else "all without a test"
+    return ["", f"Networks that took the place of the one before: {how}; `gate` in metrics.jsonl has the matches."]
+
+
+def first_hour(lines: list[dict[str, Any]]) -> list[str]:
+    """What whoever trains from nothing can expect to see."""
+    early = [line for line in lines if line.get("run", 1) == 1 and line["cpu_hours"] <= 1.05]
+    if not early or early[-1]["cpu_hours"] < 0.5:
+        return []
+    rows = [
+        "",
+        "The first hour, from nothing:",
+        "",
+        "| iteration | games | CPU-hours | Elo |",
+        "| --- | --- | --- | --- |",
+    ]
+    seen = [*early[:-1:4], early[-1]]
+    return rows + [f"| {x['iteration']} | {x['games']:,} | {x['cpu_hours']:.2f} | {x['elo']:+.0f} |" for x in seen]
+
+
 def plus_minus(found: dict[str, float]) -> str:
     return f"{found['mean']:.3f} ± {found['margin']:.3f}"
 
@@ -179,6 +203,7 @@ def write() -> dict[Path, str]:
                 "",
                 "A step is a gate passed; the sum overstates.",
             ]
+        page += [*promotions(lines), *first_hour(lines)]
         page.append("")
         files[folder / "README.md"] = model_card(load_checkpoint(folder))
     return {PAGE: "\n".join(page).rstrip() + "\n", **files}
