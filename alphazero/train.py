@@ -11,6 +11,7 @@ from typing import Any
 
 from alphazero.agents import make_agents
 from alphazero.game import PROJECT, Game, get_game
+from alphazero.grow import grown
 from alphazero.player import checkpoint_for
 from alphazero.train_settings import TrainSettings
 
@@ -22,7 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run", dest="folder", metavar="FOLDER", type=Path, help="folder of the run (default: runs/GAME)"
     )
     parser.add_argument("--config", type=Path, help="TOML file with settings; flags stand above it")
-    parser.add_argument("--start-from", metavar="FOLDER", help="begin with this checkpoint's network, not from nothing")
+    parser.add_argument(
+        "--start-from",
+        metavar="FOLDER",
+        help="begin with this checkpoint's network, not from nothing; --channels and --blocks may let it grow",
+    )
     parser.add_argument("--at-most", metavar="N", type=int, help="stop after N more iterations; the plan stays")
     parser.add_argument("--ray", metavar="ADDRESS|local", help="run self-play and matches on a Ray cluster")
     knobs = parser.add_argument_group("settings", "defaults are the game's own; a run that goes on keeps its settings")
@@ -51,13 +56,7 @@ def run(args: argparse.Namespace) -> int:
     folder = RunFolder(args.folder or RUNS / game.name, game)
     settings = folder.settings(read_settings(game, args, folder))
     if args.start_from is not None and folder.state.best is None:
-        start = checkpoint_for(game, args.start_from)
-        if start.shape != settings.network(game.network):
-            raise ValueError(
-                f"{args.start_from} has {start.shape.channels} channels and {start.shape.blocks} blocks; "
-                "ask for the same with --channels and --blocks"
-            )
-        folder.start_from(start)
+        folder.start_from(grown(checkpoint_for(game, args.start_from), settings.network(game.network), settings.seed))
     make_agents(game, settings.anchors.split())  # a slip there should not wait for the first measurement
     state = folder.state
     if state.iteration >= settings.iterations:
