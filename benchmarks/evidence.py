@@ -51,7 +51,7 @@ MATCHES = {  # name -> arguments of the arena
 }
 HELD_OUT = {"chain_reaction": 200, "gomoku": 400, "tictactoe": 50}  # simulations of the games to compare with
 # The levels' round robin: pairs of games, and the plies of their openings.
-LEVEL_MATCHES = {"chain_reaction": (10, 6), "gomoku": (10, 3), "tictactoe": (150, 2)}
+LEVEL_MATCHES = {"chain_reaction": (20, 6), "gomoku": (20, 3), "tictactoe": (150, 2)}
 
 
 class Evidence:

@@ -101,8 +101,8 @@ GAME = Game(
     levels={
         "beginner": Level(simulations=8, temperature=1.5, slips=0.5),
         "easy": Level(simulations=32, temperature=0.7, slips=0.15),
-        "medium": Level(simulations=200, temperature=0.2),
-        "hard": Level(simulations=800),
+        "medium": Level(simulations=100, temperature=0.5),
+        "hard": Level(simulations=400),
         "master": Level(simulations=12_800, seconds=3.0, proof_nodes=2_000_000, leaf_nodes=50),
     },
     training=TrainSettings(
