@@ -254,7 +254,7 @@ def test_tactics_prove_games_sooner():
 
 def test_a_prover_ends_games_and_teaches_every_move_that_it_knows_to_win():
     game, effort = get_game("gomoku"), Effort(2000)
-    wins = 0
+    wins = longer = 0
     for samples in play("gomoku", games=40, proof_nodes=effort.nodes, leaf_nodes=0, play_on=0.0):
         for i in range(len(samples)):
             position = position_of(game, samples, i)
@@ -262,12 +262,25 @@ def test_a_prover_ends_games_and_teaches_every_move_that_it_knows_to_win():
             policy = samples.policy[i]
             if proof.result == "win":
                 wins += 1
-                assert i == len(samples) - 1
+                longer += i + 1 < len(samples)
                 assert samples.search_value[i] == samples.outcome[i] == 1
                 assert set(np.flatnonzero(policy)) == {move for move, word in proof.moves.items() if word == "win"}
-            elif proof.result is None:
+                check_line(samples, i, proof.line)
+                break
+            if proof.result is None:
                 assert not any(policy[move] for move, word in proof.moves.items() if word == "loss")
     assert wins > 10
+    assert longer > 5
+
+
+def check_line(samples, first, line):
+    """A proof's line is taught as the winner sees it: every second move of it, each as the only one after the first."""
+    assert len(samples) - first == (len(line) + 1) // 2
+    for i in range(first + 1, len(samples)):
+        assert samples.ply[i] == samples.ply[i - 1] + 2
+        assert samples.to_move[i] == samples.to_move[first]
+        assert samples.outcome[i] == samples.search_value[i] == 1
+        assert np.flatnonzero(samples.policy[i]).tolist() == [line[2 * (i - first)]]
 
 
 def test_a_game_played_on_follows_the_proof_and_makes_no_refuted_move():

@@ -4,13 +4,15 @@ Each game owns a tree of one Forest. Its search over, a game records what was fo
 batch is always full. Games in flight go on when a new network arrives. A game whose outcome is proven ends there
 (most of them: `play_on`), with exact targets; so does one that nobody will win any more, if `draw_margin` says so.
 
-Before a search the game's prover may look at the position (`proof_nodes`): a win needs no search and teaches its
-winning moves, and moves that it refutes are neither taught nor played. Some games begin with moves drawn from the bare
-network's policy (`loose_plies`): positions as people get into them, with something to find for either side.
+Before a search the game's prover may look at the position (`proof_nodes`): a win needs no search, and its line teaches
+every move of the winner's; moves that are refuted are neither taught nor played. Some games begin with moves drawn
+from the bare network's policy (`loose_plies`): positions as people get into them, with something to find for either
+side.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -119,7 +121,8 @@ class SelfPlay:
         game.proof = self.game.prove(Position(self.game, state), Effort(self._settings.proof_nodes))
         if game.proof.result != "win" or game.play_on:
             return False
-        game.record(state, proven_policy(game.proof, np.zeros(self.game.num_actions, np.float32)), 1.0)
+        for position, policy in won_line(Position(self.game, state), game.proof):
+            game.record(position.state, policy, 1.0)
         return True
 
     def _opening(self) -> Position:
@@ -194,6 +197,21 @@ class SelfPlay:
         if going:
             self._set_out(np.array(going))
         return ended
+
+
+def won_line(position: Position, proof: Proof) -> Iterator[tuple[Position, np.ndarray]]:
+    """The winner's positions along a proven win, each with what to teach about its moves [actions].
+
+    A game that ends at the proof would otherwise never show how the win goes on. What the loser may try is left out: a
+    proof knows of all his moves that they lose, and prefers none.
+    """
+    yield position, proven_policy(proof, np.zeros(position.game.num_actions, np.float32))
+    for ply, move in enumerate(proof.line):
+        if ply and ply % 2 == 0:
+            policy = np.zeros(position.game.num_actions, np.float32)
+            policy[move] = 1.0
+            yield position, policy
+        position = position.play(move)
 
 
 def proven_policy(proof: Proof, policy: np.ndarray) -> np.ndarray:
