@@ -147,7 +147,7 @@ def test_bad_settings_are_refused_in_words(tmp_path, text, complaint):
 
 
 @pytest.mark.parametrize("name", ["chain_reaction", "gomoku"])
-def test_the_recipes_of_the_shipped_networks_can_be_followed(tmp_path, name):
+def test_the_recipes_of_the_second_stage_can_be_followed(tmp_path, name):
     game, path = get_game(name), PROJECT / "docs" / "recipes" / f"{name}.toml"
     settings = read_settings(game, parsed("--config", str(path)), RunFolder(tmp_path, game))
     assert settings != game.training
