@@ -7,7 +7,7 @@ import pytest
 
 from alphazero import get_game
 from alphazero.game import Position
-from alphazero.proof import Effort
+from alphazero.proof import Effort, Proof
 from alphazero.train_settings import TrainSettings
 from alphazero.training.replay import LearningData, Replay, Window
 from alphazero.training.samples import (
@@ -298,6 +298,18 @@ def test_a_game_played_on_follows_the_proof_and_makes_no_refuted_move():
             checked += bool(proof.moves)
         assert samples.plies[0] == samples.ply[-1] + 1
     assert checked > 30
+
+
+def test_a_prover_that_knows_the_whole_game_leaves_something_to_play():
+    def prove(position, effort):
+        move = position.legal_moves()[0]
+        return Proof("win", 1, (move,), {move: "win"})
+
+    game = replace(get_game("tictactoe"))
+    vars(game)["prove"] = prove  # where the game would keep its own, once it has looked for it
+    settings = replace(game.training, proof_nodes=1, opening_fraction=0.0, play_on=0.0, parallel=2)
+    games = SelfPlay(game, settings, seed=1).play(FixedEvaluator(game), 20, 4)
+    assert max(len(samples) for samples in games) > 1
 
 
 def test_a_loose_opening_is_drawn_from_the_policy_and_not_recorded():

@@ -30,6 +30,7 @@ from alphazero.training.targets import harvest, set_out
 # end (margin 0.08), 699 were drawn, 38 plies later: docs/training-log.md.
 QUIET_SEARCHES = 4
 NOTHING_PROVEN = Proof()
+MOST_WON_OPENINGS = 8  # in a row, before one of them is played
 TREE_MEMORY = 512 << 20  # at least; address space, pages become real as trees grow
 
 
@@ -98,12 +99,14 @@ class SelfPlay:
     def _begin(self, tree: int) -> list[Samples]:
         """A new game in this tree, from the empty board or after some random moves; and those that ended as they began.
 
-        The prover may know the outcome of an opening: that game is over with one exact sample, and the next begins.
+        The prover may know an opening to be won: that game is over with the proof's samples, and the next begins. After
+        a few of them one is played on, since a prover may know all openings that there are.
         """
         ended: list[Samples] = []
         while True:
             position = self._opening()
-            game = _Game(play_on=self._rng.random() < self._settings.play_on, plies=position.plies)
+            play_on = self._rng.random() < self._settings.play_on or len(ended) == MOST_WON_OPENINGS
+            game = _Game(play_on=play_on, plies=position.plies)
             if self._settings.loose_plies and self._rng.random() < self._settings.loose_fraction:
                 game.loose_until = game.plies + int(self._rng.integers(1, self._settings.loose_plies + 1))
             if not self._is_won(game, position.state):
