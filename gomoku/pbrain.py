@@ -206,14 +206,12 @@ class Brain:
     def _answer(self, position: Position, asked: float) -> None:
         """Think about this position and say the move; only then is it the game's position."""
         result = self._think(position, asked)
-        if result is not None:  # None: stopped before there was anything to say, and nobody waits
-            self._position = position.play(result.action)
-            self._say(write_xy(result.action))
-        self._previous = result
+        self._position, self._previous = position.play(result.action), result
+        self._say(write_xy(result.action))
 
     # -- thinking -----------------------------------------------------------------------------------------------------
 
-    def _think(self, position: Position, asked: float) -> SearchResult | None:
+    def _think(self, position: Position, asked: float) -> SearchResult:
         assert self._player is not None
         best: SearchResult | None = None
         budget = self._clock.plan(position.plies, self._simulations, self._seconds, time.perf_counter() - asked)
@@ -232,8 +230,8 @@ class Brain:
             self._search = asked, stop
         try:
             return thinking.result()
-        except CancelledError:
-            return best
+        except CancelledError:  # before there was anything to say, the network alone answers
+            return best or self._player.search(position, simulations=1)
         finally:
             with self._lock:
                 self._search = None

@@ -294,10 +294,11 @@ def test_a_script_piped_in_whole_is_answered_in_full():
 
 
 class SlowPlayer:
-    """Thinks until it is told to stop; then it knows cell 40."""
+    """Thinks until it is told to stop; then it knows cell 40, or nothing yet. The network alone says cell 0."""
 
-    def __init__(self):
+    def __init__(self, known=40):
         self.thinking, self.stopped = threading.Event(), threading.Event()
+        self.known = known
 
     def start(self, position, **budget):
         self.thinking.set()
@@ -308,16 +309,21 @@ class SlowPlayer:
         raise CancelledError
 
     def peek(self):
-        return SimpleNamespace(action=40)
+        return None if self.known is None else SimpleNamespace(action=self.known)
+
+    def search(self, position, simulations):
+        assert simulations == 1
+        return SimpleNamespace(action=0)
 
     def cancel(self):
         self.stopped.set()
 
 
-def test_hurry_stops_what_was_asked_before_and_nothing_else():
+@pytest.mark.parametrize(("known", "answer"), [(40, "4,4"), (None, "0,0")])
+def test_hurry_stops_what_was_asked_before_and_nothing_else(known, answer):
     said = []
     brain = Brain(said.append, "gomoku", None, None)
-    brain._player, brain._position = SlowPlayer(), GAME.start()
+    brain._player, brain._position = SlowPlayer(known), GAME.start()
     thread = threading.Thread(target=brain.obey, args=("BEGIN", 10.0))
     thread.start()
     assert brain._player.thinking.wait(PATIENCE)
@@ -325,7 +331,7 @@ def test_hurry_stops_what_was_asked_before_and_nothing_else():
     assert not brain._player.stopped.is_set()
     brain.hurry(10.1)
     thread.join(PATIENCE)
-    assert said == ["4,4"]
+    assert said == [answer]
 
 
 # -- time -------------------------------------------------------------------------------------------------------------
