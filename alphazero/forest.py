@@ -263,6 +263,7 @@ class Forest:
         record["fpu_reduction"] = settings.fpu_reduction
         record["noise_fraction"] = settings.noise_fraction
         record["candidates"] = settings.candidates
+        record["sigma_scale"] = settings.sigma_scale
         record["leaf_nodes"] = settings.leaf_nodes
         record["solver"] = settings.solver
         record["out_of_memory"] = False

@@ -12,10 +12,8 @@ import numpy as np
 from alphazero.kernel import kernel
 from alphazero.pool import DRAW, NONE, OPEN, WIN
 
-# sigma(q) = (SIGMA_VISITS + highest visit count) * SIGMA_SCALE * q, as in the paper but for q in -1..1;
-# the scale was measured in the project's first probes.
+# sigma(q) = (SIGMA_VISITS + highest visit count) * sigma_scale * q, as in the paper but for q in -1..1.
 SIGMA_VISITS = 50.0
-SIGMA_SCALE = 0.5
 
 LOWEST_PRIOR = 1e-30  # float32 priors underflow to 0; their logarithm must stay a number
 
@@ -92,13 +90,13 @@ def mixed_value(pool, index):
 
 
 @kernel
-def sigma(pool, index):
+def sigma(pool, tree, index):
     """The factor that brings Q to the scale of log P."""
     edges = pool.edges[index]
     most = 0
     for k in range(pool.nodes[index].edge_count):
         most = max(most, child_count(pool, edges[k]))
-    return (SIGMA_VISITS + most) * SIGMA_SCALE
+    return (SIGMA_VISITS + most) * pool.trees[tree].sigma_scale
 
 
 @kernel
@@ -114,7 +112,7 @@ def choose_at_root(pool, tree, index):
     candidates = min(record.candidates, node.edge_count)
     asked = considered_visits(node.visits + node.pending - 1, candidates, record.limit)
     otherwise = mixed_value(pool, index)
-    scale = sigma(pool, index)
+    scale = sigma(pool, tree, index)
     best = NONE
     best_distance = 0
     best_score = -np.inf
@@ -140,12 +138,12 @@ def choose_at_root(pool, tree, index):
 
 
 @kernel
-def improved_policy(pool, index, policy):
+def improved_policy(pool, tree, index, policy):
     """Write softmax(log P + sigma(Q)) over the legal moves into `policy` [actions]; proven losses get 0."""
     edges = pool.edges[index]
     count = pool.nodes[index].edge_count
     otherwise = mixed_value(pool, index)
-    scale = sigma(pool, index)
+    scale = sigma(pool, tree, index)
     policy[:] = 0.0
     top = -np.inf
     for k in range(count):
@@ -166,7 +164,7 @@ def final_edge(pool, tree, index, temperature):
     """The move that halving has left: of the most visited, the highest temperature * g + log P + sigma(Q)."""
     edges = pool.edges[index]
     count = pool.nodes[index].edge_count
-    scale = sigma(pool, index)
+    scale = sigma(pool, tree, index)
     otherwise = mixed_value(pool, index)
     most = -1
     for k in range(count):

@@ -50,6 +50,7 @@ TREE = np.dtype(
         ("fpu_reduction", np.float64),
         ("noise_fraction", np.float64),
         ("candidates", np.int32),  # of a Gumbel root; 0 for PUCT from the root on
+        ("sigma_scale", np.float64),  # how much its improved policy trusts Q
         ("leaf_nodes", np.int32),  # for the game's tactics at each new position
         ("solver", np.bool_),
         ("out_of_memory", np.bool_),

@@ -78,6 +78,7 @@ class SearchSettings(_Settings):
     noise_fraction, noise_alpha: Dirichlet noise mixed into the root's priors; for self-play, 0 in play.
     solver: carry proven wins, losses and draws up the tree and stop at a proven root (Winands et al. 2008).
     candidates: 0 for PUCT from the root on; more for a Gumbel root that halves so many sampled moves (gumbel.py).
+    sigma_scale: how much a Gumbel root trusts what it found against the network's policy (gumbel.py).
     leaf_nodes: what the game's own tactics (Game.tactics) may spend on each new position; 0 leaves them out.
     """
 
@@ -87,6 +88,7 @@ class SearchSettings(_Settings):
     noise_alpha: float = 0.3
     solver: bool = True
     candidates: int = 0
+    sigma_scale: float = 0.5
     leaf_nodes: int = 0
 
     def __post_init__(self) -> None:
@@ -97,6 +99,7 @@ class SearchSettings(_Settings):
         if not isinstance(self.solver, bool):
             raise ValueError(f"solver must be True or False, not {self.solver!r}")
         check_whole("candidates", self.candidates, 0, 1024)
+        check_number("sigma_scale", self.sigma_scale, 1e-3, 100.0)
         check_whole("leaf_nodes", self.leaf_nodes, 0, MAX_LEAF_NODES)
         if self.leaf_nodes and not self.solver:
             raise ValueError("leaf_nodes are for proofs, and those need the solver")

@@ -53,6 +53,7 @@ class TrainSettings(_Settings):
     simulations: int = _whole(32, 2, MAX_SIMULATIONS, "simulations a recorded move at the start of the run")
     simulations_end: int = _whole(96, 2, MAX_SIMULATIONS, "simulations a recorded move at its end")
     candidates: int = _whole(16, 2, 1024, "moves that a Gumbel root halves")
+    sigma_scale: float = _number(0.5, 1e-3, 100.0, "gumbel: how much what a search found outweighs the policy")
     leaf_nodes: int = _whole(
         0, 0, MAX_LEAF_NODES, "what the game's tactics may spend on each new position of self-play"
     )
@@ -130,7 +131,8 @@ class TrainSettings(_Settings):
     def search(self, settings: SearchSettings) -> SearchSettings:
         """The game's search with this run's way to explore."""
         gumbel = self.root == "gumbel"
-        changes = {"candidates": self.candidates} if gumbel else {"noise_fraction": self.noise_fraction}
+        names = ("candidates", "sigma_scale") if gumbel else ("noise_fraction",)
+        changes = {name: getattr(self, name) for name in names}
         return SearchSettings.from_dict({**vars(settings), **changes, "leaf_nodes": self.leaf_nodes})
 
     def simulations_at(self, iteration: int) -> int:

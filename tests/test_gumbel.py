@@ -9,7 +9,7 @@ import pytest
 from alphazero import SearchSettings, get_game
 from alphazero.forest import draw_noise
 from alphazero.game import UNDECIDED
-from alphazero.gumbel import SIGMA_SCALE, SIGMA_VISITS, considered_visits, final_edge, improved_policy
+from alphazero.gumbel import SIGMA_VISITS, considered_visits, final_edge, improved_policy
 from alphazero.pool import OPEN
 from alphazero.root import Root
 from tests.helpers import FixedEvaluator, make_forest, random_position, run, search
@@ -53,7 +53,7 @@ class GumbelBook(Textbook):
         if count:
             mass = sum(root.priors[a] for a in tried)
             mixed = (self.value + count * sum(root.priors[a] * self.q(a, 0) for a in tried) / mass) / (1 + count)
-        scale = (SIGMA_VISITS + max(self.visits(a) for a in root.priors)) * SIGMA_SCALE
+        scale = (SIGMA_VISITS + max(self.visits(a) for a in root.priors)) * self.settings.sigma_scale
         return {
             a: temperature * self.noise[a] + math.log(max(p, 1e-30)) + scale * self.q(a, mixed)
             for a, p in root.priors.items()
@@ -132,18 +132,20 @@ def test_visits_equal_an_independent_search(name, solver):
         assert visits == {a: child.visits for a, child in book.root.children.items()}
 
 
-def test_the_improved_policy_and_the_final_move():
+@pytest.mark.parametrize("sigma_scale", [0.05, 0.5])
+def test_the_improved_policy_and_the_final_move(sigma_scale):
     game = get_game("gomoku")
     rng = np.random.default_rng(1)
     compared = 0
     for seed in range(20):
         position = random_position(game, rng, 8)
-        book, forest = book_search(game, position, 32, settings_of(game), seed)
+        settings = replace(settings_of(game), sigma_scale=sigma_scale)
+        book, forest = book_search(game, position, 32, settings, seed)
         if book.root.proof:
             continue
         index = forest.pool.trees[0]["root"]
         policy = np.zeros(game.num_actions, np.float32)
-        improved_policy(forest.pool, index, policy)
+        improved_policy(forest.pool, 0, index, policy)
         scores = book.scores(temperature=0.0)
         weights = {a: 0.0 if book.lost(a) else math.exp(s - max(scores.values())) for a, s in scores.items()}
         expected = {a: w / sum(weights.values()) for a, w in weights.items()}

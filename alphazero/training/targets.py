@@ -67,7 +67,7 @@ def harvest(pool, trees, temperatures, draws, policies, values, proofs, actions)
             continue
         values[i] = root.value_sum / root.visits
         if pool.trees[tree].candidates > 0:
-            improved_policy(pool, index, policies[i])
+            improved_policy(pool, tree, index, policies[i])
             actions[i] = edges[final_edge(pool, tree, index, temperatures[i])].action
         else:
             visit_policy(pool, index, policies[i])
