@@ -28,6 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="begin with this checkpoint's network, not from nothing; --channels and --blocks may let it grow",
     )
+    parser.add_argument(
+        "--games-from", metavar="RUN", type=Path, help="begin with the games of this run, not with none: copies them"
+    )
     parser.add_argument("--at-most", metavar="N", type=int, help="stop after N more iterations; the plan stays")
     parser.add_argument("--ray", metavar="ADDRESS|local", help="run self-play and matches on a Ray cluster")
     knobs = parser.add_argument_group("settings", "defaults are the game's own; a run that goes on keeps its settings")
@@ -57,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
     settings = folder.settings(read_settings(game, args, folder))
     if args.start_from is not None and folder.state.best is None:
         folder.start_from(grown(checkpoint_for(game, args.start_from), settings.network(game.network), settings.seed))
+    if args.games_from is not None and not folder.state.games:
+        folder.bring_games(args.games_from, folder.log)
     make_agents(game, settings.anchors.split())  # a slip there should not wait for the first measurement
     state = folder.state
     if state.iteration >= settings.iterations:

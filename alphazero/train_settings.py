@@ -84,6 +84,7 @@ class TrainSettings(_Settings):
 
     batch: int = _whole(512, 2, 65_536, "samples a step")
     reuse: float = _number(4.0, 0.1, 100.0, "how often each sample is learnt from")
+    steps: int = _whole(0, 0, 1_000_000, "steps an iteration, whatever it brought (0: as many as reuse asks for)")
     learning_rate: float = _number(1e-3, 1e-7, 1.0, "step size of AdamW at the start of the run")
     learning_rate_end: float = _number(1e-4, 1e-8, 1.0, "and at its end")
     weight_decay: float = _number(1e-4, 0.0, 1.0, "the c of c |theta|^2, decoupled")

@@ -257,6 +257,34 @@ def test_start_from_a_network_that_has_learnt(tmp_path):
         folder.start_from(start)
 
 
+def test_begin_with_the_games_of_another_run(tmp_path):
+    other = make_trainer(tmp_path / "other")
+    other.iterate()
+    other.iterate()
+    damaged, *sound = [shard.path for shard in other.replay.shards]
+    damaged.write_bytes(b"rubbish")
+    folder, settings, said = RunFolder(tmp_path / "new", GAME), tiny(gate="none", steps=3), []
+    folder.bring_games(tmp_path / "other", said.append)
+    assert damaged.exists()
+    assert [damaged.name in text for text in said] == [True]
+    assert sorted(path.name for path in (folder.path / "replay").iterdir()) == [path.name for path in sound]
+    trainer = Trainer(folder, folder.settings(settings), InlineCrew(GAME, settings))
+    brought = folder.state.games
+    assert trainer.data.window.games == brought == sum(shard.games for shard in other.replay.shards[1:])
+    assert trainer.iterate()["steps"] == 3  # at once, and so many whatever came
+    assert trainer.iterate()["steps"] == 6
+    assert folder.state.games > brought
+    with pytest.raises(RunError, match="has begun"):
+        folder.bring_games(tmp_path / "other", said.append)
+
+
+@pytest.mark.parametrize(("other", "message"), [("nothing", "no run folder"), ("empty", "no games")])
+def test_games_can_only_come_from_a_run_that_has_some(tmp_path, other, message):
+    (tmp_path / "empty" / "replay").mkdir(parents=True)
+    with pytest.raises(RunError, match=message):
+        RunFolder(tmp_path / "new", GAME).bring_games(tmp_path / other, print)
+
+
 def test_old_games_leave_the_disk(tmp_path):
     trainer = make_trainer(tmp_path, window_games=50, window_start=50)
     for _ in range(4):

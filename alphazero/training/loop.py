@@ -160,9 +160,9 @@ class Trainer:
         return line
 
     def _learn(self, number: int) -> dict[str, float]:
-        """Learn from the games of all iterations before, as much as the last one brought new samples."""
+        """Learn from the games of all iterations before, `steps` or as much as the last one brought new samples."""
         window, settings = self.data.window, self.settings
-        steps = round(self.folder.state.new_samples * settings.reuse / settings.batch)
+        steps = settings.steps or round(self.folder.state.new_samples * settings.reuse / settings.batch)
         if steps == 0 or window.samples == 0:
             return {"steps": 0}
         rng = np.random.default_rng([settings.seed, number, 1])

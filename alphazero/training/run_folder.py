@@ -21,7 +21,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -31,6 +31,8 @@ from alphazero.checkpoint import Checkpoint, write_atomically
 from alphazero.game import Game
 from alphazero.train_settings import TrainSettings
 from alphazero.training import TrainingError
+from alphazero.training.replay import Replay
+from alphazero.training.samples import DamagedShard, read_shard
 
 FORMAT = 1
 # What a run folder holds, names without their endings.
@@ -160,6 +162,31 @@ class RunFolder:
         self.state = replace(self.state, best=self.save_snapshot(0, checkpoint), elo=elo)
         self._write_state()
         self.show_best()
+
+    def bring_games(self, run: Path, warn: Callable[[str], None]) -> None:
+        """Begin a new run with the games of another one, to be learnt from at once; that run may still be going."""
+        if self.state.iteration or self.state.games:
+            raise RunError(f"the run in {self.path} has begun already; --games-from needs a new one (--run)")
+        if not (run / "replay").is_dir():
+            raise RunError(f"{run} is no run folder: it has no replay to bring games from")
+        for shard in Replay(run / "replay", self.game, warn).shards:
+            try:
+                read_shard(shard.path, self.game)
+            except (DamagedShard, OSError) as error:  # theirs to set aside, or gone since
+                warn(f"replay: {shard.path} was left out: {error}")
+                continue
+            with clear_errors(self.path / "replay"):
+                write_atomically(self.path / "replay" / shard.path.name, shard.path.read_bytes())
+        ours = Replay(self.path / "replay", self.game, warn)
+        if not ours.shards:
+            raise RunError(f"{run / 'replay'} holds no games of {self.game.title} to learn from")
+        self.state = replace(
+            self.state,
+            first_shard=ours.next_number,
+            games=sum(shard.games for shard in ours.shards),
+            new_samples=sum(shard.samples for shard in ours.shards),
+        )
+        self._write_state()
 
     # -- committing ---------------------------------------------------------------------------------------------------
 
