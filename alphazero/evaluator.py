@@ -14,7 +14,7 @@ import numpy as np
 from alphazero.settings import NetworkShape
 
 BACKENDS = ("auto", "openvino", "torch")
-PRECISIONS = ("auto", "bf16", "f32")
+PRECISIONS = ("auto", "bf16", "f32", "int8")
 
 
 class Evaluator(Protocol):
@@ -38,15 +38,21 @@ def make_evaluator(
     *,
     backend: str = "auto",
     precision: str = "auto",
+    calibration: np.ndarray | None = None,
 ) -> Evaluator:
-    """The fastest evaluator there is for these weights, or the one asked for."""
+    """The fastest evaluator there is for these weights, or the one asked for.
+
+    int8 needs planes [n, planes, rows, cols] to see how far its steps must reach: `calibration` (quantize.py).
+    """
     check_choices(backend, precision)
     if backend == "auto":
         backend = "openvino" if has_openvino() else "torch"
     if backend == "openvino":
         from alphazero.openvino_evaluator import OpenVINOEvaluator
 
-        return OpenVINOEvaluator(weights, shape, rows, cols, precision)
+        return OpenVINOEvaluator(weights, shape, rows, cols, precision, calibration)
+    if precision == "int8":
+        raise ValueError("precision int8 needs OpenVINO: pip install openvino, or leave precision at auto")
     from alphazero.torch_evaluator import TorchEvaluator
 
     return TorchEvaluator(weights, shape)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from alphazero.checkpoint import Checkpoint
-from alphazero.evaluator import Evaluator, check_choices, make_evaluator
+from alphazero.evaluator import Evaluator, check_choices, has_openvino, make_evaluator
 from alphazero.game import Game
 from alphazero.settings import check_type
 
@@ -26,8 +26,19 @@ class Model:
         game = checkpoint.game
 
         def make() -> Evaluator:
+            calibration = None
+            if precision == "int8" and has_openvino():
+                from alphazero.quantize import calibration_planes
+
+                calibration = calibration_planes(game)
             return make_evaluator(
-                checkpoint.weights, checkpoint.shape, game.rows, game.cols, backend=backend, precision=precision
+                checkpoint.weights,
+                checkpoint.shape,
+                game.rows,
+                game.cols,
+                backend=backend,
+                precision=precision,
+                calibration=calibration,
             )
 
         return Model(game, make, checkpoint)

@@ -16,6 +16,7 @@ os.environ.setdefault("OPENVINO_TELEMETRY_ENABLED", "0")
 import openvino
 from openvino import opset13 as ops
 
+from alphazero.quantize import highest, in_steps, kernel_in_steps
 from alphazero.settings import NetworkShape
 from alphazero.weights import fold
 
@@ -46,12 +47,25 @@ class OpenVINOEvaluator:
     makes a search repeatable on a busy engine.
     """
 
-    def __init__(self, weights: dict[str, np.ndarray], shape: NetworkShape, rows: int, cols: int, precision: str):
-        if precision == "auto":
-            precision = "bf16" if has_bf16() else "f32"
-        self.name = f"openvino {precision}"
-        self._model = _build(weights, shape, rows, cols)
-        self._precision = precision
+    def __init__(
+        self,
+        weights: dict[str, np.ndarray],
+        shape: NetworkShape,
+        rows: int,
+        cols: int,
+        precision: str,
+        calibration: np.ndarray | None = None,
+    ):
+        floats = "bf16" if has_bf16() else "f32"  # what int8 leaves is computed in these
+        self._precision = precision if precision in ("bf16", "f32") else floats
+        self.name = f"openvino {self._precision if precision == 'auto' else precision}"
+        self._model, into = _build(weights, shape, rows, cols)
+        if precision == "int8":
+            if calibration is None:
+                raise ValueError("precision int8 needs positions to calibrate on (alphazero/quantize.py)")
+            seen = openvino.Model(list(into.values()), self._model.get_parameters(), "seen")
+            reach = dict(zip(into, highest(seen, calibration), strict=True))
+            self._model, _ = _build(weights, shape, rows, cols, reach)
         self._batches: dict[int, _FixedBatch] = {}
 
     def evaluate(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -85,21 +99,31 @@ class _FixedBatch:
         self.values = self.request.get_output_tensor(1).data
 
 
-def _build(weights: dict[str, np.ndarray], shape: NetworkShape, rows: int, cols: int) -> openvino.Model:
-    def convolve(x: openvino.Node, kernel: np.ndarray, bias: np.ndarray) -> openvino.Node:
+def _build(
+    weights: dict[str, np.ndarray], shape: NetworkShape, rows: int, cols: int, reach: dict[str, float] | None = None
+) -> tuple[openvino.Model, dict[str, openvino.Node]]:
+    """The graph, and what goes into each convolution that may be done in integers.
+
+    With `reach`, how high that goes, those are. The others see few channels, or decide about the answer's last digits.
+    """
+    into: dict[str, openvino.Node] = {}
+
+    def convolve(x: openvino.Node, kernel: np.ndarray, bias: np.ndarray, high: float | None = None) -> openvino.Node:
         pad = [kernel.shape[2] // 2] * 2
-        x = ops.convolution(x, ops.constant(kernel), [1, 1], pad, pad, [1, 1])
+        steps = ops.constant(kernel) if high is None else kernel_in_steps(kernel)
+        x = ops.convolution(x if high is None else in_steps(x, high), steps, [1, 1], pad, pad, [1, 1])
         return ops.add(x, ops.constant(bias.reshape(1, -1, 1, 1)))
 
     def normed(x: openvino.Node, name: str) -> openvino.Node:
-        return convolve(x, *fold(weights, name))
+        into[name] = x
+        return convolve(x, *fold(weights, name), (reach or {}).get(name))
 
     def dense(x: openvino.Node, name: str) -> openvino.Node:
         # As a 1x1 convolution: it treats every row alike, while a matrix product rounds differently with the batch.
         return convolve(x, weights[f"{name}.weight"][:, :, None, None], weights[f"{name}.bias"])
 
     planes = ops.parameter([-1, shape.planes, rows, cols], np.float32, name="planes")
-    x = ops.relu(normed(planes, "stem"))
+    x = ops.relu(convolve(planes, *fold(weights, "stem")))
     for block in range(shape.blocks):
         inner = ops.relu(normed(x, f"blocks.{block}.first"))
         x = ops.relu(ops.add(x, normed(inner, f"blocks.{block}.second")))
@@ -111,4 +135,4 @@ def _build(weights: dict[str, np.ndarray], shape: NetworkShape, rows: int, cols:
     value = ops.concat([ops.reduce_mean(value, board, True), ops.reduce_max(value, board, True)], 1)
     value = dense(ops.relu(dense(value, "value_hidden")), "value_out")
     values = ops.reshape(ops.tanh(value), ops.constant(np.array([-1])), False)
-    return openvino.Model([logits, values], [planes], "alphazero")
+    return openvino.Model([logits, values], [planes], "alphazero"), into

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from alphazero import Checkpoint, NetworkShape, get_game
+from alphazero import Checkpoint, NetworkShape, get_game, load_checkpoint
+from alphazero.checkpoint import CHECKPOINTS
 from alphazero.evaluator import make_evaluator
+from alphazero.model import Model
 from alphazero.network import ResNet
 from alphazero.openvino_evaluator import has_bf16
+from alphazero.quantize import calibration_planes
 from alphazero.weights import expected_shapes, untrained
 from tests.helpers import random_position
 
@@ -44,7 +47,15 @@ def boards(game, count, seed=0):
 def evaluators(game, *kinds):
     weights = lively_weights(game.network)
     return [
-        make_evaluator(weights, game.network, game.rows, game.cols, backend=backend, precision=precision)
+        make_evaluator(
+            weights,
+            game.network,
+            game.rows,
+            game.cols,
+            backend=backend,
+            precision=precision,
+            calibration=calibration_planes(game),
+        )
         for backend, precision in kinds
     ]
 
@@ -81,10 +92,44 @@ def test_openvino_bf16_agrees_on_the_best_move(name):
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_row_does_not_depend_on_its_batch(name):
+def test_int8_says_nearly_what_f32_says(name):
+    """On positions that it was not calibrated on, with the shipped weights: integers depend on what they stand for."""
+    checkpoint = load_checkpoint(CHECKPOINTS / name)
+    reference, fast = (Model.of(checkpoint, precision=kind).make_evaluator() for kind in ("f32", "int8"))
+    assert fast.name == "openvino int8"
+    positions = [p for p in boards(checkpoint.game, 600, seed=5) if p.winner is None]
+    planes = np.stack([p.planes() for p in positions])
+    legal = np.full((len(planes), checkpoint.game.num_actions), -np.inf)
+    for row, position in enumerate(positions):
+        legal[row, position.legal_moves()] = 0
+
+    def answers(evaluator):
+        logits, values = evaluator.evaluate(planes)
+        shares = np.exp(logits + legal - (logits + legal).max(1, keepdims=True))
+        return shares / shares.sum(1, keepdims=True), values.copy()
+
+    policy, value = answers(reference)
+    in_steps, value_in_steps = answers(fast)
+    kl = np.where(policy > 0, policy * np.log(np.maximum(policy, 1e-30) / np.maximum(in_steps, 1e-30)), 0).sum(1)
+    assert 0 < kl.mean() < 0.01, "0 would mean that nothing was done in integers"
+    assert np.sqrt(np.square(value - value_in_steps).mean()) < 0.05
+
+
+def test_int8_needs_positions_and_openvino(monkeypatch):
+    game = get_game("tictactoe")
+    with pytest.raises(ValueError, match="calibrate"):
+        make_evaluator(untrained(game.network), game.network, 3, 3, backend="openvino", precision="int8")
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    with pytest.raises(ValueError, match="needs OpenVINO"):
+        Model.of(Checkpoint.fresh(game), precision="int8").make_evaluator()
+
+
+@pytest.mark.parametrize("precision", ["auto", "int8"])
+@pytest.mark.parametrize("name", GAMES)
+def test_a_row_does_not_depend_on_its_batch(name, precision):
     """Bit for bit. This is what makes a search on a busy engine repeatable."""
     game = get_game(name)
-    (fast,) = evaluators(game, ("openvino", "auto"))
+    (fast,) = evaluators(game, ("openvino", precision))
     planes = np.stack([p.planes() for p in boards(game, 64)])
     logits, values = (array.copy() for array in fast.evaluate(planes))
     for size in (1, 2, 3, 5, 8, 9, 13, 31, 33, 63):
@@ -134,7 +179,7 @@ def test_bad_shapes_are_refused(field, value):
 
 def test_unknown_backend_is_refused():
     game = get_game("tictactoe")
-    for wrong in ({"backend": "onnx"}, {"precision": "int8"}):
+    for wrong in ({"backend": "onnx"}, {"precision": "int4"}):
         with pytest.raises(ValueError, match="must be one of"):
             make_evaluator({}, game.network, 3, 3, **wrong)
 

@@ -568,6 +568,17 @@ def digest(folder):
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
+def test_games_and_matches_are_computed_in_the_precision_asked_for(tmp_path):
+    trainer = make_trainer(tmp_path / "run", precision="int8", iterations=2)
+    trainer.run(2)
+    assert trainer.folder.metrics()[1]["gate"]["games"] > 0
+    engine = trainer.crew.worker._engine[1]
+    evaluators = [trainer.crew.worker._evaluator_of(trainer._network(trainer.best.weights))]
+    evaluators += [model.make_evaluator() for model in trainer.crew.worker._models.values()]
+    assert engine is not None
+    assert {evaluator.name for evaluator in evaluators} == {"openvino int8"}
+
+
 @pytest.mark.slow
 def test_one_worker_and_a_seed_give_the_same_weights_twice(tmp_path):
     for name, seed in (("one", 1), ("two", 1), ("three", 2)):

@@ -115,5 +115,6 @@ class Worker:
         if network.id not in self._models:
             while len(self._models) >= MODELS_KEPT:
                 del self._models[next(iter(self._models))]
-            self._models[network.id] = Model.of(Checkpoint(self._game, network.shape, network.weights))
+            checkpoint = Checkpoint(self._game, network.shape, network.weights)
+            self._models[network.id] = Model.of(checkpoint, precision=self._settings.precision)
         return self._models[network.id]
