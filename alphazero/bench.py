@@ -12,12 +12,13 @@ import sys
 import time
 from collections import defaultdict
 from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import replace
 
 import numpy as np
 
 from alphazero.checkpoint import CHECKPOINTS, Checkpoint
 from alphazero.engine import Engine, EngineLimits, Ticket
-from alphazero.evaluator import BACKENDS, Evaluator
+from alphazero.evaluator import BACKENDS, PRECISIONS, Evaluator
 from alphazero.game import Game, Position, get_game
 from alphazero.model import Model
 from alphazero.player import checkpoint_for
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=8, help="turns that each measurement takes (default 8)")
     parser.add_argument("--slice", type=float, default=0.5, help="seconds a turn (default 0.5)")
     parser.add_argument("--backend", choices=BACKENDS, default="auto", help="what runs the network (default auto)")
+    parser.add_argument("--precision", choices=PRECISIONS, default="auto", help="what it computes in (default auto)")
     parser.add_argument("--selfplay", action="store_true", help="measure self-play in two processes instead")
     parser.add_argument("--look-ahead", type=int, help="rows a lone search may fill (default: the engine's own)")
 
@@ -46,9 +48,10 @@ def run(args: argparse.Namespace) -> int:
     if args.selfplay:
         from alphazero.bench_selfplay import measure
 
-        print(json.dumps(measure(game, _checkpoint(game, args), 2, args.rounds, args.slice, _say)))
+        settings = replace(game.training, precision=args.precision)
+        print(json.dumps(measure(game, settings, _checkpoint(game, args), 2, args.rounds, args.slice, _say)))
         return 0
-    model = Model.of(_checkpoint(game, args), backend=args.backend)
+    model = Model.of(_checkpoint(game, args), backend=args.backend, precision=args.precision)
     evaluator = model.make_evaluator()
     limits = EngineLimits() if args.look_ahead is None else EngineLimits(look_ahead=args.look_ahead)
     engine = Engine(limits=limits)

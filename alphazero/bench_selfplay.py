@@ -49,9 +49,16 @@ class BenchWorker(Worker):
         return after - before, now - begin
 
 
-def measure(game: Game, checkpoint: Checkpoint, processes: int, rounds: int, seconds: float, say: Any) -> dict:
+def measure(
+    game: Game,
+    settings: TrainSettings,
+    checkpoint: Checkpoint,
+    processes: int,
+    rounds: int,
+    seconds: float,
+    say: Any,
+) -> dict:
     """The JSON object of `bench --selfplay`."""
-    settings: TrainSettings = game.training
     network = Network("bench", checkpoint.shape, checkpoint.weights)
     simulations = settings.simulations
     crew = LocalCrew(game, settings, processes, [0], BenchWorker)
@@ -77,6 +84,7 @@ def measure(game: Game, checkpoint: Checkpoint, processes: int, rounds: int, sec
     return {
         "game": game.name,
         "processes": processes,
+        "precision": settings.precision,
         "batch": settings.parallel,
         "simulations": simulations,
         "bare": round(bare_rate, 1),
