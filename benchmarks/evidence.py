@@ -46,6 +46,11 @@ MATCHES = {  # name -> arguments of the arena
         "rollout@1000, openings": "net@400 rollout@1000 --pairs 50 --openings sampled:3",
         "rollout@5000, openings": "net@400 rollout@5000 --pairs 30 --openings sampled:3",
         "rollout@5000, empty board": "net@400 rollout@5000 --pairs 5 --openings empty",
+        **{
+            f"{one}, {sims} simulations, openings": f"net@{sims} {one} --pairs 40 --openings sampled:3"
+            for one, sims in (("alphabeta@4", 100), ("alphabeta@4", 400), ("alphabeta@6", 100), ("alphabeta@6", 400))
+        },
+        "alphabeta@6, empty board": "net@400 alphabeta@6 --pairs 10 --openings empty",
     },
     "tictactoe": {"perfect": "net@50 perfect --pairs 50 --openings sampled:2"},
 }

@@ -1,5 +1,6 @@
-"""Players of Gomoku that the arena does not have by itself: engines that speak the Gomocup protocol.
+"""Players of Gomoku that the arena does not have by itself: alpha-beta, and engines that speak the Gomocup protocol.
 
+alphabeta@DEPTH             a fixed depth, no network
 gomocup:COMMAND             one second a move
 gomocup@SECONDS:COMMAND     so many seconds a move
 """
@@ -9,9 +10,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from alphazero.agents import Agent, Contestant, Forfeit, Seat
+import numpy as np
+
+from alphazero.agents import Agent, Contestant, Forfeit, Seat, Thinker, read_whole
 from alphazero.game import Position
 from alphazero.settings import short
+from gomoku.alphabeta import MAX_DEPTH, best_moves
 from gomoku.gomocup import EngineFailure, ExternalEngine, split_command
 
 DEFAULT_SECONDS = 1.0
@@ -80,4 +84,14 @@ def gomocup(seconds: str, command: str) -> GomocupAgent:
     return GomocupAgent(command, seconds=number)
 
 
-AGENTS = {"gomocup[@SECONDS]:COMMAND": gomocup}
+def alphabeta(argument: str) -> Agent:
+    """Alpha-beta to a fixed depth; chooses at random among moves that it finds equally good."""
+    depth = read_whole("DEPTH", argument, 1, MAX_DEPTH)
+
+    def choose(position: Position, seed: int) -> int:
+        return int(np.random.default_rng(seed).choice(best_moves(position, depth)))
+
+    return Thinker(f"alphabeta@{depth}", choose)
+
+
+AGENTS = {"alphabeta@DEPTH": alphabeta, "gomocup[@SECONDS]:COMMAND": gomocup}
