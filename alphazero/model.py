@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from alphazero.checkpoint import Checkpoint
 from alphazero.evaluator import Evaluator, check_choices, has_openvino, make_evaluator
 from alphazero.game import Game
 from alphazero.settings import check_type
+
+PRECISION = "ALPHAZERO_PRECISION"
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +24,10 @@ class Model:
 
     @staticmethod
     def of(checkpoint: Checkpoint, *, backend: str = "auto", precision: str = "auto") -> Model:
+        """Precision "auto" is what the environment variable ALPHAZERO_PRECISION says, else what this CPU does best."""
         check_type("checkpoint", checkpoint, Checkpoint)
+        if precision == "auto" and backend != "torch":
+            precision = os.environ.get(PRECISION, precision)
         check_choices(backend, precision)
         game = checkpoint.game
 

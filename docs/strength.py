@@ -20,7 +20,6 @@ from alphazero.export import model_card
 from alphazero.game import PROJECT
 
 GAMES = ("gomoku", "chain_reaction", "tictactoe")
-MASTER = "master against hard"
 PAGE = PROJECT / "docs" / "strength.md"
 HEAD = """# How strong the networks are
 Made by `python docs/strength.py` of `checkpoints/*/evidence.json`, and that by `python benchmarks/evidence.py GAME`.
@@ -40,11 +39,11 @@ def record(tally: dict[str, Any]) -> str:
 def matches(entries: dict[str, Any]) -> list[str]:
     rows = ["| against | won, drawn, lost | moving first | moving second | score | Elo |", "| --- |" + " --- |" * 5]
     for name, entry in entries.items():
-        if "by_colour" not in entry or name == MASTER:
+        if "by_colour" not in entry:
             continue
         first, second = (record(entry["by_colour"][side]) for side in ("first", "second"))
         rows.append(f"| {name} | {record(entry)} | {first} | {second} | {entry['score']:.1%} | {elo(entry)} |")
-    commands = [entry["command"] for name, entry in entries.items() if "by_colour" in entry and name != MASTER]
+    commands = [entry["command"] for entry in entries.values() if "by_colour" in entry]
     return [*rows, "", "```", *commands, "```"] if commands else []
 
 
@@ -59,22 +58,28 @@ def levels(entries: dict[str, Any]) -> list[str]:
     if "levels" not in entries:
         return []
     entry = entries["levels"]
-    rows = ["", "The levels below master, each against each:", "", "| level | Elo | score |", "| --- | --- | --- |"]
-    for rating in entry["ratings"]:
+    met = {frozenset((match["a"], match["b"])): match for match in entry["matches"]}
+    rows = [
+        "",
+        "The levels, each against each; master has 1600 simulations here and its solvers, not three seconds:",
+        "",
+        "| level | Elo | score | won, drawn, lost against the level below |",
+        "| --- | --- | --- | --- |",
+    ]
+    below = None
+    for rating in sorted(entry["ratings"], key=lambda rating: rating["elo"]):
         margin = (rating["elo_high"] - rating["elo_low"]) / 2
-        name = rating["name"].removeprefix("level:")
-        rows.append(f"| {name} | {rating['elo']:+.0f} ± {margin:.0f} | {rating['score']:.1%} |")
-    rows += ["", f"`{entry['command']}`"]
-    if MASTER in entries:
-        best = entries[MASTER]
-        rows += [
-            "",
-            f"Master, here with 1600 simulations and its solvers, against hard: {record(best)}, {best['score']:.1%}, "
-            f"Elo {elo(best)}.",
-            "",
-            f"`{best['command']}`",
-        ]
-    return rows
+        level = "master" if rating["name"].startswith("net+") else rating["name"].removeprefix("level:")
+        row = f"| {level} | {rating['elo']:+.0f} ± {margin:.0f} | {rating['score']:.1%} |"
+        rows.append(f"{row} {won(met[frozenset((below, rating['name']))], rating['name']) if below else ''} |")
+        below = rating["name"]
+    return [*rows, "", f"`{entry['command']}`"]
+
+
+def won(match: dict[str, Any], who: str) -> str:
+    """What `who` won, drew and lost, whichever side of the match that is."""
+    ours, theirs = ("wins", "losses") if match["a"] == who else ("losses", "wins")
+    return f"{match[ours]}, {match['draws']}, {match[theirs]}"
 
 
 def forced_wins(entries: dict[str, Any]) -> list[str]:
@@ -186,13 +191,16 @@ def write() -> dict[Path, str]:
     page, files = [HEAD], {}
     for name in GAMES:
         folder = CHECKPOINTS / name
-        entries = read(folder / "evidence.json").get("entries", {})
+        evidence = read(folder / "evidence.json")
+        entries = evidence.get("entries", {})
         lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text("utf-8").splitlines()]
         training = read(folder / "config.json")["training"]
         page.append(f"## {get_game(name).title}")
         page.append(
             f"{training['iterations']} iterations, {training['games']:,} games, {training['cpu_hours']:.1f} CPU-hours."
         )
+        if computed_in := evidence.get("computed_in"):
+            page[-1] += f" What follows was computed in {computed_in.removeprefix('openvino ')}."
         page += ["", *matches(entries), *forced_wins(entries), *others(entries), *learnt(entries, lines)]
         page += levels(entries)
         if picture := curve(name, lines):

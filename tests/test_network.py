@@ -124,6 +124,17 @@ def test_int8_needs_positions_and_openvino(monkeypatch):
         Model.of(Checkpoint.fresh(game), precision="int8").make_evaluator()
 
 
+def test_the_environment_says_what_auto_means(monkeypatch):
+    checkpoint = Checkpoint.fresh(get_game("tictactoe"))
+    monkeypatch.setenv("ALPHAZERO_PRECISION", "int8")
+    assert Model.of(checkpoint).make_evaluator().name == "openvino int8"
+    assert Model.of(checkpoint, precision="f32").make_evaluator().name == "openvino f32"
+    assert Model.of(checkpoint, backend="torch").make_evaluator().name == "torch f32"
+    monkeypatch.setenv("ALPHAZERO_PRECISION", "int3")
+    with pytest.raises(ValueError, match="must be one of"):
+        Model.of(checkpoint)
+
+
 @pytest.mark.parametrize("precision", ["auto", "int8"])
 @pytest.mark.parametrize("name", GAMES)
 def test_a_row_does_not_depend_on_its_batch(name, precision):
