@@ -38,6 +38,10 @@ MATCHES = {  # name -> arguments of the arena
         "alphabeta@4, openings": "net@200 alphabeta@4 --pairs 70 --openings sampled:2",
         "alphabeta@6, openings": "net@200 alphabeta@6 --pairs 70 --openings sampled:2",
         **{
+            f"alphabeta@8, {sims} simulations, openings": f"net@{sims} alphabeta@8 --pairs 35 --openings sampled:2"
+            for sims in (100, 400, 1600)
+        },
+        **{
             f"{one}, empty board": f"net@200 {one} --pairs 20 --openings empty"
             for one in ("random", "greedy", "rollout@1000", "alphabeta@4", "alphabeta@6")
         },
