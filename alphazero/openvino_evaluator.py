@@ -91,6 +91,7 @@ class _FixedBatch:
             "INFERENCE_NUM_THREADS": 1,
             "INFERENCE_PRECISION_HINT": precision,
             "PERFORMANCE_HINT": "LATENCY",
+            "ENABLE_CPU_PINNING": False,  # pinned, every process computes on the same core, and the others stand idle
         }
         self.request = _core().compile_model(model, "CPU", options).create_infer_request()
         self.planes = np.zeros(shape, np.float32)

@@ -12,7 +12,7 @@ from alphazero.checkpoint import CHECKPOINTS
 from alphazero.evaluator import make_evaluator
 from alphazero.model import Model
 from alphazero.network import ResNet
-from alphazero.openvino_evaluator import has_bf16
+from alphazero.openvino_evaluator import OpenVINOEvaluator, _FixedBatch, has_bf16
 from alphazero.quantize import calibration_planes
 from alphazero.weights import expected_shapes, untrained
 from tests.helpers import random_position
@@ -158,6 +158,13 @@ def test_input_buffers_are_never_confused():
     for seed in range(100):
         planes = np.stack([p.planes() for p in boards(game, 1 + seed * 7 % 20, seed)])
         assert np.allclose(fast.evaluate(planes)[0], reference.evaluate(planes)[0], atol=1e-4)
+
+
+def test_no_process_takes_a_core_for_itself():
+    """By default OpenVINO pins every process's thread to the same first core: two then go at half speed each."""
+    shape = NetworkShape(planes=2, channels=8, blocks=1)
+    batch = _FixedBatch(OpenVINOEvaluator(untrained(shape, 0), shape, 3, 3, "f32")._model, 1, "f32")
+    assert batch.request.get_compiled_model().get_property("ENABLE_CPU_PINNING") is False
 
 
 def test_a_new_network_knows_nothing():
