@@ -17,9 +17,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, from anywhere
 
+import numpy as np
+
 from alphazero import load_checkpoint
 from alphazero.checkpoint import CHECKPOINTS, CONFIG, write_atomically
 from alphazero.curves import METRICS
+from alphazero.grow import grown
 from alphazero.training.run_folder import read_metrics
 
 COUNTED = ("iteration", "games", "steps", "cpu_hours")
@@ -42,13 +45,21 @@ def ship(run: Path, shipped: Path) -> list[dict[str, Any]]:
 
 
 def goes_on(run: Path, shipped: Path) -> bool:
-    """Did this run begin with the network that is in `shipped`?"""
-    first = run / "snapshots" / "000000" / CONFIG
-    return first.is_file() and _weights(first) == _weights(shipped / CONFIG)
+    """Did this run begin with the network that is in `shipped`, or with that grown to its own size?"""
+    first = run / "snapshots" / "000000"
+    if not (first / CONFIG).is_file():
+        return False
+    begun, seed = load_checkpoint(first), read_settings(run).get("seed", 0)
+    try:
+        there = grown(load_checkpoint(shipped), begun.shape, seed)
+    except ValueError:  # nothing that could become the other
+        return False
+    return all(np.array_equal(array, begun.weights[name]) for name, array in there.weights.items())
 
 
-def _weights(config: Path) -> str:
-    return json.loads(config.read_text("utf-8"))["weights_sha256"]
+def read_settings(run: Path) -> dict[str, Any]:
+    path = run / "settings.json"
+    return json.loads(path.read_text("utf-8")) if path.is_file() else {}
 
 
 def count_on(past: list[dict[str, Any]], lines: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ import pytest
 from alphazero import get_game
 from alphazero.checkpoint import CHECKPOINTS, Checkpoint, load_checkpoint
 from alphazero.game import PROJECT
+from alphazero.grow import grown
 
 GAMES = ("chain_reaction", "gomoku", "tictactoe")
 
@@ -68,6 +69,17 @@ def test_a_run_that_went_on_from_the_shipped_network_is_counted_on(folders):
     training = load_checkpoint(shipped).training
     assert training == {"iterations": 9, "games": 90, "cpu_hours": 4.5, "settings": {}}
     assert (shipped / "model.safetensors").read_bytes() == (run / "best" / "model.safetensors").read_bytes()
+
+
+def test_a_run_whose_network_grew_out_of_the_shipped_one_is_counted_on(folders):
+    run, shipped = folders
+    there = load_checkpoint(shipped)
+    larger = replace(there.shape, channels=there.shape.channels + 16)
+    grown(there, larger, seed=5).save(run / "snapshots" / "000000")
+    (run / "settings.json").write_text(json.dumps({"seed": 5}), "utf-8")
+    assert load_script("ship").goes_on(run, shipped)
+    grown(there, larger, seed=6).save(run / "snapshots" / "000000")
+    assert not load_script("ship").goes_on(run, shipped)
 
 
 def test_a_run_from_nothing_stands_alone(folders):
