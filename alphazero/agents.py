@@ -113,6 +113,20 @@ class _ThinkerInGame(Contestant):
         return await asyncio.get_running_loop().run_in_executor(self._seat.threads, self._think, position, seed)
 
 
+def alphabeta(best_moves: Callable[[Position, int], list[int]], max_depth: int) -> Callable[[str], Agent]:
+    """The factory of `alphabeta@DEPTH` for a game: it plays at random one of the moves that it finds equally good."""
+
+    def factory(argument: str) -> Agent:
+        depth = read_whole("DEPTH", argument, 1, max_depth)
+
+        def choose(position: Position, seed: int) -> int:
+            return int(np.random.default_rng(seed).choice(best_moves(position, depth)))
+
+        return Thinker(f"alphabeta@{depth}", choose)
+
+    return factory
+
+
 class NetAgent(Agent):
     """Network and plain PUCT through the match's engine, `simulations` a move, in the board's agreed orientation.
 

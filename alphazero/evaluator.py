@@ -52,7 +52,9 @@ def make_evaluator(
 
         return OpenVINOEvaluator(weights, shape, rows, cols, precision, calibration)
     if precision == "int8":
-        raise ValueError("precision int8 needs OpenVINO: pip install openvino, or leave precision at auto")
+        raise ValueError(
+            "precision int8 needs OpenVINO: pip install openvino, or leave precision and ALPHAZERO_PRECISION at auto"
+        )
     from alphazero.torch_evaluator import TorchEvaluator
 
     return TorchEvaluator(weights, shape)

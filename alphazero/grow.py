@@ -20,7 +20,12 @@ def grown(checkpoint: Checkpoint, shape: NetworkShape, seed: int = 0) -> Checkpo
     """The same network in a shape of as many channels and blocks or more; ValueError if it does not fit in there."""
     small = checkpoint.shape
     if replace(small, channels=shape.channels, blocks=shape.blocks) != shape:
-        raise ValueError(f"only channels and blocks can grow, so {_words(small)} can't become {_words(shape)}")
+        others = ", ".join(
+            f"{name} from {vars(small)[name]} to {size}"
+            for name, size in vars(shape).items()
+            if name not in ("channels", "blocks") and size != vars(small)[name]
+        )
+        raise ValueError(f"only channels and blocks of a network can grow; this would change its {others}")
     if shape.channels < small.channels or shape.blocks < small.blocks:
         raise ValueError(f"a network can grow but not shrink: {_words(small)} does not fit into {_words(shape)}")
     weights = untrained(shape, seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tomllib
 from dataclasses import fields
@@ -12,6 +13,7 @@ from typing import Any
 from alphazero.agents import make_agents
 from alphazero.game import PROJECT, Game, get_game
 from alphazero.grow import grown
+from alphazero.model import PRECISION
 from alphazero.player import checkpoint_for
 from alphazero.train_settings import TrainSettings
 
@@ -103,6 +105,8 @@ def read_settings(game: Game, args: argparse.Namespace, folder: Any) -> TrainSet
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise ValueError(f"{args.config} can't be read as TOML: {error}") from None
     values |= {k.name: getattr(args, k.name) for k in fields(TrainSettings) if getattr(args, k.name) is not None}
+    if values["precision"] == "auto":  # settled here, so that it is on record, and the same for workers elsewhere
+        values["precision"] = os.environ.get(PRECISION, "auto")
     return TrainSettings.from_dict(values)
 
 

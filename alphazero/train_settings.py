@@ -44,7 +44,7 @@ class TrainSettings(_Settings):
     iterations: int = _whole(60, 1, 1_000_000, "how many iterations the run plans for; schedules end there")
     games: int = _whole(1000, 1, 1_000_000, "self-play games an iteration")
     workers: int = _whole(2, 1, 100_000, "self-play processes, one core each")
-    precision: str = _choice("auto", PRECISIONS, "what games and matches are computed in; int8 where bf16 is not had")
+    precision: str = _choice("auto", PRECISIONS, "what games and matches are computed in; int8 is fastest")
     parallel: int = _whole(128, 1, 4096, "games that a worker steps in one batch")
     seed: int = _whole(0, 0, 2**31 - 1, "seed of everything random; with one worker a run repeats exactly")
 

@@ -1,8 +1,8 @@
 """How strong the shipped networks are: `python benchmarks/evidence.py chain_reaction` plays and writes evidence.json.
 
 Every entry of checkpoints/GAME/evidence.json holds the command that repeats it and what that printed. Entries belong to
-one network: other weights begin a new file. What is there already is not played again, so a run that was cut short goes
-on with the same command. `python docs/strength.py` makes the page docs/strength.md out of these files.
+one network: other weights begin a new file. What is there already is not played again, unless its command has changed,
+so a run that was cut short goes on with the same command. `python docs/strength.py` makes docs/strength.md of it all.
 
 Prints one JSON object last: each entry's name and its score (or what else it is about).
 """
@@ -69,25 +69,21 @@ class Evidence:
     def __init__(self, game: str):
         self.path = CHECKPOINTS / game / EVIDENCE
         weights = json.loads((CHECKPOINTS / game / CONFIG).read_text("utf-8"))["weights_sha256"]
-        computed_in = Model.of(load_checkpoint(CHECKPOINTS / game)).make_evaluator().name
-        self.data: dict[str, Any] = {
-            "game": game,
-            "weights_sha256": weights,
-            "computed_in": computed_in,
-            "entries": {},
-        }
+        self.computed_in = Model.of(load_checkpoint(CHECKPOINTS / game)).make_evaluator().name
+        self.data: dict[str, Any] = {"game": game, "weights_sha256": weights, "entries": {}}
         if self.path.is_file():
             there = json.loads(self.path.read_text("utf-8"))
             if there["weights_sha256"] == weights:
-                self.data = {**self.data, **there}
+                self.data = there
 
     def add(self, name: str, command: str, find: Any) -> None:
-        if name in self.data["entries"]:
+        if self.data["entries"].get(name, {}).get("command") == command:
             return
         print(f"{name}: {command}", file=sys.stderr, flush=True)
         begin = time.monotonic()
         found = find()
-        self.data["entries"][name] = {"command": command, **found, "seconds": round(time.monotonic() - begin)}
+        about = {"command": command, "computed_in": self.computed_in}
+        self.data["entries"][name] = {**about, **found, "seconds": round(time.monotonic() - begin)}
         write_atomically(self.path, (json.dumps(self.data, indent=1, ensure_ascii=False) + "\n").encode())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from alphazero.agents import Agent, Thinker, read_whole
+from alphazero.agents import Agent, Thinker, alphabeta
 from alphazero.game import Position
 from chain_reaction.alphabeta import MAX_DEPTH, best_moves
 
@@ -27,14 +27,4 @@ def _choose_greedily(position: Position, seed: int) -> int:
     return int(np.random.default_rng(seed).choice(best))
 
 
-def alphabeta(argument: str) -> Agent:
-    """Alpha-beta to a fixed depth; chooses at random among moves that it finds equally good."""
-    depth = read_whole("DEPTH", argument, 1, MAX_DEPTH)
-
-    def choose(position: Position, seed: int) -> int:
-        return int(np.random.default_rng(seed).choice(best_moves(position, depth)))
-
-    return Thinker(f"alphabeta@{depth}", choose)
-
-
-AGENTS = {"greedy": greedy, "alphabeta@DEPTH": alphabeta}
+AGENTS = {"greedy": greedy, "alphabeta@DEPTH": alphabeta(best_moves, MAX_DEPTH)}

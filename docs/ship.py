@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it ru
 import numpy as np
 
 from alphazero import load_checkpoint
-from alphazero.checkpoint import CHECKPOINTS, CONFIG, write_atomically
+from alphazero.checkpoint import CHECKPOINTS, CONFIG, Checkpoint, write_atomically
 from alphazero.curves import METRICS
 from alphazero.grow import grown
 from alphazero.training.run_folder import read_metrics
@@ -35,7 +35,7 @@ def ship(run: Path, shipped: Path) -> list[dict[str, Any]]:
     lines = [line for line in read_metrics(run / METRICS) if line["iteration"] <= made_by]
     if not lines or not lines[-1]["promoted"]:
         raise SystemExit(f"{run} has promoted no network yet")
-    past = read_metrics(shipped / METRICS) if goes_on(run, shipped) else []
+    past = history_before(run, shipped)
     metrics = [*past, *count_on(past, lines)]
     training = {**best.training, "iterations": metrics[-1]["iteration"], "games": metrics[-1]["games"]}
     training["cpu_hours"] = metrics[-1]["cpu_hours"]
@@ -44,17 +44,30 @@ def ship(run: Path, shipped: Path) -> list[dict[str, Any]]:
     return metrics
 
 
-def goes_on(run: Path, shipped: Path) -> bool:
-    """Did this run begin with the network that is in `shipped`, or with that grown to its own size?"""
-    first = run / "snapshots" / "000000"
-    if not (first / CONFIG).is_file():
-        return False
-    begun, seed = load_checkpoint(first), read_settings(run).get("seed", 0)
+def history_before(run: Path, shipped: Path) -> list[dict[str, Any]]:
+    """The shipped network's metrics, if the run went on from it; without the run's own, if it was shipped before."""
+    if not (shipped / CONFIG).is_file():
+        return []
+    there, lines = load_checkpoint(shipped), read_metrics(shipped / METRICS)
+    for path in sorted((run / "snapshots").iterdir()):
+        snapshot = load_checkpoint(path)
+        if int(path.name) == 0 and goes_on(there, snapshot, read_settings(run).get("seed", 0)):
+            return lines
+        if int(path.name) > 0 and lines and same(there, snapshot):
+            return [line for line in lines if line.get("run", 1) < lines[-1].get("run", 1)]
+    return []
+
+
+def goes_on(shipped: Checkpoint, begun: Checkpoint, seed: int) -> bool:
+    """Is what a run began with the shipped network, or that grown to the run's own size?"""
     try:
-        there = grown(load_checkpoint(shipped), begun.shape, seed)
+        return same(grown(shipped, begun.shape, seed), begun)
     except ValueError:  # nothing that could become the other
         return False
-    return all(np.array_equal(array, begun.weights[name]) for name, array in there.weights.items())
+
+
+def same(a: Checkpoint, b: Checkpoint) -> bool:
+    return a.shape == b.shape and all(np.array_equal(array, b.weights[name]) for name, array in a.weights.items())
 
 
 def read_settings(run: Path) -> dict[str, Any]:

@@ -10,9 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import numpy as np
-
-from alphazero.agents import Agent, Contestant, Forfeit, Seat, Thinker, read_whole
+from alphazero.agents import Agent, Contestant, Forfeit, Seat, alphabeta
 from alphazero.game import Position
 from alphazero.settings import short
 from gomoku.alphabeta import MAX_DEPTH, best_moves
@@ -84,14 +82,4 @@ def gomocup(seconds: str, command: str) -> GomocupAgent:
     return GomocupAgent(command, seconds=number)
 
 
-def alphabeta(argument: str) -> Agent:
-    """Alpha-beta to a fixed depth; chooses at random among moves that it finds equally good."""
-    depth = read_whole("DEPTH", argument, 1, MAX_DEPTH)
-
-    def choose(position: Position, seed: int) -> int:
-        return int(np.random.default_rng(seed).choice(best_moves(position, depth)))
-
-    return Thinker(f"alphabeta@{depth}", choose)
-
-
-AGENTS = {"alphabeta@DEPTH": alphabeta, "gomocup[@SECONDS]:COMMAND": gomocup}
+AGENTS = {"alphabeta@DEPTH": alphabeta(best_moves, MAX_DEPTH), "gomocup[@SECONDS]:COMMAND": gomocup}

@@ -5,6 +5,7 @@ import signal
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+os.environ.pop("ALPHAZERO_PRECISION", None)  # a shell may have it; what is tested should not depend on it
 
 
 # A shell that starts us in the background makes us deaf to Ctrl-C, and our children too; tests of it need ears.

@@ -68,7 +68,7 @@ def test_what_is_new_takes_part_in_learning():
     [
         (replace(SMALL, channels=7), "can grow but not shrink"),
         (replace(SMALL, blocks=1), "can grow but not shrink"),
-        (replace(SMALL, planes=5), "only channels and blocks can grow"),
+        (replace(SMALL, planes=5), "would change its planes from 4 to 5$"),
     ],
 )
 def test_what_does_not_fit_is_refused(shape, complaint):

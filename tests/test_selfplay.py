@@ -237,10 +237,11 @@ def test_reading_says_what_is_wrong(tmp_path):
         read_shard(path, get_game("gomoku"))
 
 
-def test_a_game_that_stays_even_ends_as_a_draw_unless_played_on():
-    """A margin of 1 takes every unproven search for even: the game ends at the fourth."""
-    for samples in play("gomoku", games=20, draw_margin=1.0, play_on=0.0, opening_fraction=0.0):
-        assert len(samples) == 4
+@pytest.mark.parametrize(("root", "recorded"), [("gumbel", 4), ("puct", None)])
+def test_a_game_that_stays_even_ends_as_a_draw_unless_played_on(root, recorded):
+    """A margin of 1 takes every unproven search for even: the game ends at the fourth, cheap ones of puct included."""
+    for samples in play("gomoku", games=20, root=root, draw_margin=1.0, play_on=0.0, opening_fraction=0.0):
+        assert len(samples) == recorded if recorded else len(samples) <= 4
         assert samples.winner[0] == 0
         assert not samples.outcome.any()
     assert all(len(samples) > 4 for samples in play("gomoku", games=3, draw_margin=1.0, play_on=1.0))

@@ -77,9 +77,23 @@ def test_a_run_whose_network_grew_out_of_the_shipped_one_is_counted_on(folders):
     larger = replace(there.shape, channels=there.shape.channels + 16)
     grown(there, larger, seed=5).save(run / "snapshots" / "000000")
     (run / "settings.json").write_text(json.dumps({"seed": 5}), "utf-8")
-    assert load_script("ship").goes_on(run, shipped)
+    history_before = load_script("ship").history_before
+    assert [line["iteration"] for line in history_before(run, shipped)] == [7]
     grown(there, larger, seed=6).save(run / "snapshots" / "000000")
-    assert not load_script("ship").goes_on(run, shipped)
+    assert history_before(run, shipped) == []
+
+
+def test_a_run_that_is_shipped_again_keeps_what_came_before_it(folders):
+    run, shipped = folders
+    ship = load_script("ship").ship
+    load_checkpoint(run / "best").save(run / "snapshots" / "000002")
+    ship(run, shipped)
+    newest = Checkpoint.fresh(get_game("tictactoe"), seed=9)
+    replace(newest, training={"iterations": 4, "games": 40, "cpu_hours": 2.0, "settings": {}}).save(run / "best")
+    write_metrics(run, [metrics_line(number, number in (2, 4)) for number in (1, 2, 3, 4)])
+    metrics = ship(run, shipped)
+    assert [line["iteration"] for line in metrics] == [7, 8, 9, 10, 11]
+    assert [line.get("run", 1) for line in metrics] == [1, 2, 2, 2, 2]
 
 
 def test_a_run_from_nothing_stands_alone(folders):

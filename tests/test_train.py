@@ -263,7 +263,8 @@ def test_begin_with_the_games_of_another_run(tmp_path):
     other.iterate()
     damaged, *sound = [shard.path for shard in other.replay.shards]
     damaged.write_bytes(b"rubbish")
-    folder, settings, said = RunFolder(tmp_path / "new", GAME), tiny(gate="none", steps=3), []
+    folder, said = RunFolder(tmp_path / "new", GAME), []
+    settings = tiny(gate="none", steps=3)
     folder.bring_games(tmp_path / "other", said.append)
     assert damaged.exists()
     assert [damaged.name in text for text in said] == [True]
@@ -271,11 +272,24 @@ def test_begin_with_the_games_of_another_run(tmp_path):
     trainer = Trainer(folder, folder.settings(settings), InlineCrew(GAME, settings))
     brought = folder.state.games
     assert trainer.data.window.games == brought == sum(shard.games for shard in other.replay.shards[1:])
-    assert trainer.iterate()["steps"] == 3  # at once, and so many whatever came
+    first = trainer.iterate()
+    assert first["steps"] == 3  # at once, and so many whatever came
     assert trainer.iterate()["steps"] == 6
-    assert folder.state.games > brought
+    assert folder.state.games - brought > first["games"] > 0  # a run counts only its own games as its own
     with pytest.raises(RunError, match="has begun"):
         folder.bring_games(tmp_path / "other", said.append)
+
+
+def test_games_that_the_window_can_not_hold_are_not_learnt_from_in_other_ones(tmp_path):
+    other = make_trainer(tmp_path / "other")
+    other.iterate()
+    folder = RunFolder(tmp_path / "new", GAME)
+    folder.bring_games(tmp_path / "other", print)
+    settings = tiny(gate="none", window_start=1, window_fraction=0.01, reuse=2.0)
+    trainer = Trainer(folder, folder.settings(settings), InlineCrew(GAME, settings))
+    there = trainer.data.window.samples
+    assert 0 < there < folder.state.new_samples
+    assert trainer.iterate()["steps"] == round(there * settings.reuse / settings.batch)
 
 
 @pytest.mark.parametrize(("other", "message"), [("nothing", "no run folder"), ("empty", "no games")])

@@ -134,7 +134,7 @@ class Trainer:
         line = {
             "iteration": number,
             "time": time.strftime("%Y-%m-%dT%H:%M:%S"),
-            "games": games,
+            "games": games - state.brought_games,
             "steps": self.learner.steps,
             "simulations": self.settings.simulations_at(number),
             "learning_rate": self.settings.learning_rate_at(number) * self.learner.factor,
@@ -160,9 +160,13 @@ class Trainer:
         return line
 
     def _learn(self, number: int) -> dict[str, float]:
-        """Learn from the games of all iterations before, `steps` or as much as the last one brought new samples."""
+        """Learn from the games of all iterations before, `steps` or as much as the last one brought new samples.
+
+        Games brought from another run may be more than the window holds: then what it holds counts.
+        """
         window, settings = self.data.window, self.settings
-        steps = settings.steps or round(self.folder.state.new_samples * settings.reuse / settings.batch)
+        new_samples = min(self.folder.state.new_samples, window.samples)
+        steps = settings.steps or round(new_samples * settings.reuse / settings.batch)
         if steps == 0 or window.samples == 0:
             return {"steps": 0}
         rng = np.random.default_rng([settings.seed, number, 1])
@@ -237,7 +241,7 @@ class Trainer:
         if promoted:
             training = {
                 "iterations": number,
-                "games": games,
+                "games": line["games"],
                 "elo_over_untrained": line["elo"],
                 "cpu_hours": line["cpu_hours"],
                 "settings": vars(self.settings),

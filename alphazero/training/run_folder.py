@@ -52,6 +52,7 @@ class State:
     first_shard: int = 1  # where the games of the next iteration begin
     new_samples: int = 0  # that the last iteration brought to learn from
     games: int = 0
+    brought_games: int = 0  # of them, those that came from another run
     best: str | None = None
     learner: str | None = None
     best_learner: str | None = None  # the learner as it was when the best was promoted
@@ -171,19 +172,22 @@ class RunFolder:
             raise RunError(f"{run} is no run folder: it has no replay to bring games from")
         for shard in Replay(run / "replay", self.game, warn).shards:
             try:
+                content = shard.path.read_bytes()
                 read_shard(shard.path, self.game)
             except (DamagedShard, OSError) as error:  # theirs to set aside, or gone since
                 warn(f"replay: {shard.path} was left out: {error}")
                 continue
             with clear_errors(self.path / "replay"):
-                write_atomically(self.path / "replay" / shard.path.name, shard.path.read_bytes())
+                write_atomically(self.path / "replay" / shard.path.name, content)
         ours = Replay(self.path / "replay", self.game, warn)
         if not ours.shards:
             raise RunError(f"{run / 'replay'} holds no games of {self.game.title} to learn from")
+        brought = sum(shard.games for shard in ours.shards)
         self.state = replace(
             self.state,
             first_shard=ours.next_number,
-            games=sum(shard.games for shard in ours.shards),
+            games=brought,
+            brought_games=brought,
             new_samples=sum(shard.samples for shard in ours.shards),
         )
         self._write_state()

@@ -179,7 +179,8 @@ class SelfPlay:
                 proven, value, move = _heed(game.proof, policies[i], value, move)
             if self._full[tree] or proven != OPEN:
                 game.record(states[i], policies[i], value)
-            game.quiet = game.quiet + 1 if self._full[tree] and abs(value) < self._settings.draw_margin else 0
+            searched = game.plies >= game.loose_until  # else the value is the bare network's
+            game.quiet = game.quiet + 1 if searched and abs(value) < self._settings.draw_margin else 0
             if (proven != OPEN or game.quiet == QUIET_SEARCHES) and not game.play_on:
                 self._forest.close(tree)
                 to_move = int(states[i, TO_MOVE])
