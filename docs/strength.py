@@ -199,7 +199,9 @@ def write() -> dict[Path, str]:
         page.append(
             f"{training['iterations']} iterations, {training['games']:,} games, {training['cpu_hours']:.1f} CPU-hours."
         )
-        computed_in = {entry["computed_in"] for entry in entries.values() if "computed_in" in entry}
+        computed_in = {
+            entry["computed_in"].removeprefix("openvino ") for entry in entries.values() if "computed_in" in entry
+        }
         if computed_in:
             page[-1] += f" What follows was computed in {' and '.join(sorted(computed_in))}."
         page += ["", *matches(entries), *forced_wins(entries), *others(entries), *learnt(entries, lines)]
