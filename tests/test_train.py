@@ -18,6 +18,7 @@ from alphazero import get_game, load_player
 from alphazero.checkpoint import Checkpoint
 from alphazero.elo import Sprt, Tally
 from alphazero.game import PROJECT
+from alphazero.grow import grown
 from alphazero.train import add_arguments, read_settings
 from alphazero.training.crew import LocalCrew, Task, WorkerFailed, run_tasks
 from alphazero.training.gate import judge
@@ -146,12 +147,17 @@ def test_bad_settings_are_refused_in_words(tmp_path, text, complaint):
         read_settings(GAME, parsed("--config", str(config)), RunFolder(tmp_path / "run", GAME))
 
 
-@pytest.mark.parametrize("name", ["chain_reaction", "gomoku"])
-def test_the_recipes_of_the_second_stage_can_be_followed(tmp_path, name):
-    game, path = get_game(name), PROJECT / "docs" / "recipes" / f"{name}.toml"
+RECIPES = sorted((PROJECT / "docs" / "recipes").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_the_recipes_of_later_stages_can_be_followed(tmp_path, path):
+    game = get_game(path.stem.rpartition("-")[0])
     settings = read_settings(game, parsed("--config", str(path)), RunFolder(tmp_path, game))
     assert settings != game.training
-    assert settings.network(game.network) == game.network  # or --start-from could not take the shipped weights
+    start = Checkpoint.fresh(game)  # as the first stage makes it
+    assert grown(start, settings.network(game.network)).shape == settings.network(game.network)
+    assert f"docs/recipes/{path.name}" in path.read_text("utf-8"), "its first lines say how to follow it"
 
 
 @pytest.mark.parametrize("name", ["chain_reaction", "gomoku", "tictactoe"])
