@@ -30,7 +30,7 @@ from alphazero.model import Model
 EVIDENCE = "evidence.json"
 KEPT = ("openings", "wins", "draws", "losses", "by_colour", "games", "score", "elo", "elo_low", "elo_high")
 # Level master thinks by the clock; here it has 1600 simulations, less than in three seconds, and its solvers.
-LEVEL_PLAYERS = " ".join([*(f"level:{name}" for name in LEVELS[:-1]), "net+@1600"])
+MASTER = "net+@1600"
 MATCHES = {  # name -> arguments of the arena
     "chain_reaction": {
         **{f"{one}, openings": f"net@200 {one} --pairs 50 --openings sampled:2" for one in ("random", "greedy")},
@@ -59,9 +59,10 @@ MATCHES = {  # name -> arguments of the arena
     "tictactoe": {"perfect": "net@50 perfect --pairs 50 --openings sampled:2"},
 }
 HELD_OUT = {"chain_reaction": 200, "gomoku": 400, "tictactoe": 50}  # simulations of the games to compare with
-# The levels' round robin: pairs of games, and the plies of their openings. In Chain Reaction master's prover takes most
-# of the time: 46 s a game where it was measured.
-LEVEL_MATCHES = {"chain_reaction": (5, 6), "gomoku": (20, 3), "tictactoe": (150, 2)}
+# The levels' round robin: pairs of games, and the plies of their openings. In Chain Reaction master's prover thinks for
+# 46 s a game, so there master meets hard alone.
+LEVEL_MATCHES = {"chain_reaction": (20, 6), "gomoku": (20, 3), "tictactoe": (150, 2)}
+MASTER_ALONE = {"chain_reaction": f"{MASTER} level:hard --pairs 20 --openings sampled:6"}
 
 
 class Evidence:
@@ -164,7 +165,11 @@ def main() -> None:
         command = f"python -m alphazero arena {game} {arguments} --json"
         evidence.add(name, command, lambda c=command: match(c))
     pairs, plies = LEVEL_MATCHES[game]
-    command = f"python -m alphazero arena {game} {LEVEL_PLAYERS} --pairs {pairs} --openings sampled:{plies} --json"
+    if game in MASTER_ALONE:
+        alone = f"python -m alphazero arena {game} {MASTER_ALONE[game]} --json"
+        evidence.add("level master against hard, openings", alone, lambda: match(alone))
+    players = " ".join([*(f"level:{name}" for name in LEVELS[:-1]), *([] if game in MASTER_ALONE else [MASTER])])
+    command = f"python -m alphazero arena {game} {players} --pairs {pairs} --openings sampled:{plies} --json"
     evidence.add("levels", command, lambda: levels(command))
     entries = evidence.data["entries"]
     print(json.dumps({name: entry.get("score", "see file") for name, entry in entries.items()}))

@@ -61,7 +61,7 @@ def levels(entries: dict[str, Any]) -> list[str]:
     met = {frozenset((match["a"], match["b"])): match for match in entry["matches"]}
     rows = [
         "",
-        "The levels, each against each; master has 1600 simulations here and its solvers, not three seconds:",
+        "The levels, each against each; master has 1600 simulations in matches and its solvers, not three seconds:",
         "",
         "| level | Elo | score | won, drawn, lost against the level below |",
         "| --- | --- | --- | --- |",
