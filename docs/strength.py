@@ -203,7 +203,9 @@ def write() -> dict[Path, str]:
             entry["computed_in"].removeprefix("openvino ") for entry in entries.values() if "computed_in" in entry
         }
         if computed_in:
-            page[-1] += f" What follows was computed in {' and '.join(sorted(computed_in))}."
+            unknown = [f'"{name}"' for name, entry in entries.items() if "computed_in" not in entry]
+            but = f", but for {' and '.join(unknown)}, played on another machine" if unknown else ""
+            page[-1] += f" What follows was computed in {' and '.join(sorted(computed_in))}{but}."
         page += ["", *matches(entries), *forced_wins(entries), *others(entries), *learnt(entries, lines)]
         page += levels(entries)
         if picture := curve(name, lines):

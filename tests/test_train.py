@@ -147,6 +147,14 @@ def test_bad_settings_are_refused_in_words(tmp_path, text, complaint):
         read_settings(GAME, parsed("--config", str(config)), RunFolder(tmp_path / "run", GAME))
 
 
+def test_what_the_environment_makes_of_auto_is_on_record(tmp_path, monkeypatch):
+    folder = RunFolder(tmp_path, GAME)
+    assert read_settings(GAME, parsed(), folder).precision == "auto"
+    monkeypatch.setenv("ALPHAZERO_PRECISION", "int8")
+    assert read_settings(GAME, parsed(), folder).precision == "int8"
+    assert read_settings(GAME, parsed("--precision", "f32"), folder).precision == "f32"
+
+
 RECIPES = sorted((PROJECT / "docs" / "recipes").glob("*.toml"))
 
 
