@@ -1,7 +1,7 @@
 """Integers for the network's convolutions: what goes into each is cut to 256 steps, each kernel to 255.
 
-On a CPU with VNNI and without bf16 that is 1.6 to 2.3 times as fast as f32 (docs/performance.md), and policies move by a
-KL of 0.001. How far the steps must reach is seen on positions of random games, the same ones every time, so
+On a CPU with VNNI and without bf16 that is 1.6 to 2.3 times as fast as f32 (docs/performance.md), and policies move
+by a KL of 0.001. How far the steps must reach is seen on positions of random games, the same ones every time, so
 one network always becomes the same integers.
 """
 
